@@ -1,0 +1,10 @@
+/** The UTC month of a moment, `yyyy-mm`. */
+export function utcMonth(at: Date): string {
+  return at.toISOString().slice(0, 7);
+}
+
+/** The first moment after a `yyyy-mm` month, when its quota resets. */
+export function monthEnd(month: string): Date {
+  const [year, index] = month.split('-').map(Number) as [number, number];
+  return new Date(Date.UTC(year, index, 1));
+}

@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project a kind of test: what it needs and how long it may take differ. */
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'architecture', include: ['test/architecture.test.ts'] } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      { test: { name: 'app', include: ['test/app/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts', 'test/acceptance/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+          // One engine on a small machine: files that start containers take turns.
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
