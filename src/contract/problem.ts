@@ -55,3 +55,8 @@ export function problem(
 ): Problem {
   return { kind: 'problem', code, detail, ...more };
 }
+
+/** Whether an outcome is a Problem. */
+export function isProblem(outcome: object | null): outcome is Problem {
+  return outcome !== null && 'kind' in outcome && outcome.kind === 'problem';
+}

@@ -1,0 +1,338 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** How a setting's text becomes a value; throws an Error whose message is the fix. */
+type Parse<T> = (text: string) => T;
+
+interface Setting<T> {
+  readonly default: T | (() => T);
+  readonly parse: Parse<T>;
+  readonly help: string;
+  /** Shown in the table instead of the default's value. */
+  readonly shown?: string;
+  /** May be given as a file by `<NAME>_FILE`, and is never printed. */
+  readonly secret?: true;
+}
+
+const MIB = 1024 * 1024;
+
+function integer(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}
+
+function decimal(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > max) {
+      throw new Error(`must be a number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}
+
+/** Bytes as a whole number, or with KiB or MiB behind it. */
+function bytes(min: number, max: number): Parse<number> {
+  return (text) => {
+    const match = /^(\d+)\s*(KiB|MiB)?$/.exec(text);
+    const unit = match?.[2] === 'MiB' ? MIB : match?.[2] === 'KiB' ? 1024 : 1;
+    const value = Number(match?.[1]) * unit;
+    if (match === null || value < min || value > max) {
+      throw new Error(`must be a number of bytes from ${min} to ${max}, such as 1048576 or 1 MiB`);
+    }
+    return value;
+  };
+}
+
+function oneOf<const T extends string>(names: readonly T[]): Parse<T> {
+  return (text) => {
+    const found = names.find((name) => name === text);
+    if (found === undefined) {
+      throw new Error(`must be one of ${names.join(', ')}`);
+    }
+    return found;
+  };
+}
+
+const text: Parse<string> = (value) => value;
+
+function matching(pattern: RegExp, fix: string): Parse<string> {
+  return (value) => {
+    if (!pattern.test(value)) {
+      throw new Error(fix);
+    }
+    return value;
+  };
+}
+
+function webUrl(value: string): string {
+  let url: URL;
+  try {
+    url = new URL(value);
+  } catch {
+    throw new Error('must be a full URL, such as https://models.example.com/write');
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new Error('must begin with https:// (or http:// for a host in MODEL_ALLOWED_HOSTS)');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Error('must not hold a user name or password; use MODEL_AUTHORIZATION');
+  }
+  return value;
+}
+
+function hostList(value: string): readonly string[] {
+  const hosts = value.split(/[\s,]+/).filter((host) => host !== '');
+  for (const host of hosts) {
+    if (!/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/.test(host)) {
+      throw new Error('must be a list of exact host:port entries, such as models.internal:8000, [::1]:8000');
+    }
+  }
+  return hosts.map((host) => host.toLowerCase());
+}
+
+const port = integer(0, 65535);
+const host = matching(/^[0-9A-Za-z.:_-]+$/, 'must be a host name or an IP address');
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+function setting<T>(spec: Setting<T>): Setting<T> {
+  return spec;
+}
+
+/**
+ * Every setting of the service: name, default, check and help, in the order of the table that `serve --help`
+ * prints. Nothing else reads the environment.
+ */
+export const SETTINGS = {
+  HOST: setting({ default: '127.0.0.1', parse: host, help: 'Address the API listens on.' }),
+  PORT: setting({ default: 8080, parse: port, help: 'Port of the API; 0 takes a free one.' }),
+  METRICS_HOST: setting({ default: '127.0.0.1', parse: host, help: 'Address /metrics listens on.' }),
+  METRICS_PORT: setting({ default: 9464, parse: port, help: 'Port of /metrics; 0 takes a free one.' }),
+  METRICS_TENANT_LABEL: setting({
+    default: 'all',
+    parse: oneOf(['all', 'off']),
+    help: 'all: metrics carry the tenant; off: they do not.',
+  }),
+  TENANTS_FILE: setting<string | null>({
+    default: null,
+    shown: 'required',
+    parse: text,
+    help: 'JSON file with tenants, key digests and quotas (see `compute-step key create`).',
+  }),
+  LEDGER_URL: setting({
+    default: 'sqlite:./data/ledger.db',
+    parse: matching(/^sqlite:.+/, 'must be sqlite:<file>, such as sqlite:./data/ledger.db'),
+    help: 'Where runs are counted: sqlite:<file>.',
+  }),
+  LEDGER_RETENTION_DAYS: setting({
+    default: 400,
+    parse: integer(31, 36500),
+    help: 'Days that rows of single runs are kept; monthly totals stay.',
+  }),
+  DOCKER_HOST: setting<string | null>({
+    default: null,
+    shown: 'the local socket',
+    parse: matching(/^(unix|tcp|http):\/\/.+/, 'must be unix:///path or tcp://host:port'),
+    help: 'The container engine.',
+  }),
+  BODY_MAX_BYTES: setting({
+    default: 32 * MIB,
+    shown: '32 MiB',
+    parse: bytes(1024, 1024 * MIB),
+    help: 'Largest request body.',
+  }),
+  BODY_INFLIGHT_MAX_BYTES: setting({
+    default: 256 * MIB,
+    shown: '256 MiB',
+    parse: bytes(1024, 64 * 1024 * MIB),
+    help: 'All bodies in work together; past it a request is 503 overloaded.',
+  }),
+  JSON_MAX_DEPTH: setting({
+    default: 64,
+    parse: integer(4, 500),
+    help: 'Deepest nesting of a source or a result.',
+  }),
+  PROMPT_MAX_BYTES: setting({
+    default: 64 * 1024,
+    shown: '64 KiB',
+    parse: bytes(4096, 4 * MIB),
+    help: 'Largest prompt; a larger schema is cut and says so.',
+  }),
+  RESULT_MAX_BYTES: setting({
+    default: 4 * MIB,
+    shown: '4 MiB',
+    parse: bytes(1024, 256 * MIB),
+    help: 'Largest result.',
+  }),
+  REQUEST_TIMEOUT_SECONDS: setting({
+    default: 120,
+    parse: integer(1, 3600),
+    help: 'Deadline of a request: the default and the most a caller may ask.',
+  }),
+  SANDBOX_POOL_SIZE: setting({
+    default: 4,
+    parse: integer(0, 256),
+    help: 'Started, unused containers held ready; each is used once.',
+  }),
+  SANDBOX_MAX_CONCURRENCY: setting({
+    default: () => availableParallelism(),
+    shown: 'cores',
+    parse: integer(1, 1024),
+    help: 'Runs at a time.',
+  }),
+  SANDBOX_QUEUE_LIMIT: setting({
+    default: 64,
+    parse: integer(0, 100000),
+    help: 'Runs that may wait for a place; past it 503 overloaded.',
+  }),
+  SANDBOX_WALL_SECONDS: setting({
+    default: 10,
+    parse: decimal(0.1, 3600),
+    help: 'Wall time of a run: the default and the most a caller may ask.',
+  }),
+  SANDBOX_MEMORY_MB: setting({
+    default: 256,
+    parse: integer(32, 65536),
+    help: 'Memory of a run, swap included.',
+  }),
+  SANDBOX_CPUS: setting({ default: 1, parse: decimal(0.1, 64), help: 'CPU share of a run.' }),
+  SANDBOX_IMAGE: setting<string | null>({
+    default: null,
+    shown: 'built image',
+    parse: text,
+    help: 'Image of the sandbox; built by `npm run image`.',
+  }),
+  SANDBOX_RUNTIME: setting<string | null>({
+    default: null,
+    shown: 'engine’s',
+    parse: matching(/^[A-Za-z0-9._-]+$/, 'must be the name of a runtime the engine knows, such as runsc'),
+    help: 'OCI runtime. There is no fallback when the engine does not know it.',
+  }),
+  MODEL_WEBHOOK_URL: setting<string | null>({
+    default: null,
+    shown: 'none',
+    parse: webUrl,
+    help: 'Default model webhook.',
+  }),
+  MODEL_WEBHOOK_FORMAT: setting({
+    default: 'compute-step',
+    parse: oneOf(['compute-step', 'openai', 'anthropic']),
+    help: 'Shape of its request.',
+  }),
+  MODEL_NAME: setting<string | null>({
+    default: null,
+    shown: 'none',
+    parse: text,
+    help: 'Model name for the provider formats.',
+  }),
+  MODEL_AUTHORIZATION: setting<string | null>({
+    default: null,
+    shown: 'none',
+    secret: true,
+    parse: matching(/^[\x20-\x7e]+$/, 'must be one line of printable ASCII'),
+    help: 'Authorization header, sent to MODEL_WEBHOOK_URL only.',
+  }),
+  MODEL_SIGNING_SECRET: setting<string | null>({
+    default: null,
+    shown: 'none',
+    secret: true,
+    parse: matching(
+      /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/,
+      'must be at least 24 random bytes in base64, with or without whsec_ before them',
+    ),
+    help: 'Standard Webhooks secret for MODEL_WEBHOOK_URL.',
+  }),
+  MODEL_ALLOWED_HOSTS: setting<readonly string[]>({
+    default: [],
+    shown: 'none',
+    parse: hostList,
+    help: 'Exact host:port entries that may be private or plain http.',
+  }),
+  MODEL_TIMEOUT_SECONDS: setting({
+    default: 60,
+    parse: integer(1, 3600),
+    help: 'Longest wait for a model.',
+  }),
+  PROMPT_PACK_DIR: setting<string | null>({
+    default: null,
+    shown: 'built-in',
+    parse: text,
+    help: 'Folder with pack.json, system.md and user.md.',
+  }),
+  LOG_LEVEL: setting({ default: 'info', parse: oneOf(LOG_LEVELS), help: 'One line a step at info.' }),
+  SHUTDOWN_GRACE_SECONDS: setting({
+    default: 20,
+    parse: integer(0, 3600),
+    help: 'How long running steps may finish after SIGTERM.',
+  }),
+} as const;
+
+type Value<S> = S extends Setting<infer T> ? T : never;
+export type Config = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> };
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Every fault of the settings, one line each. Never holds a value of a secret. */
+export interface ConfigFaults {
+  readonly kind: 'faults';
+  readonly faults: readonly string[];
+}
+
+/**
+ * Reads the settings from the environment into a frozen Config, or reports every fault at once. An empty
+ * variable counts as not set, as Compose sets unset variables to "".
+ */
+export function loadConfig(env: Environment = process.env): Config | ConfigFaults {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [name, spec] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
+    const given = rawValue(env, name, spec, faults);
+    if (given === null) {
+      config[name] = typeof spec.default === 'function' ? spec.default() : spec.default;
+      continue;
+    }
+    try {
+      config[name] = spec.parse(given);
+    } catch (error) {
+      faults.push(`${name} ${(error as Error).message}`);
+    }
+  }
+  if (config.TENANTS_FILE === null) {
+    faults.push('TENANTS_FILE is required: make one with `compute-step key create --tenant <name>`');
+  }
+  return faults.length > 0 ? { kind: 'faults', faults } : (Object.freeze(config) as unknown as Config);
+}
+
+function rawValue(env: Environment, name: string, spec: Setting<unknown>, faults: string[]): string | null {
+  const direct = env[name];
+  const file = spec.secret === true ? env[`${name}_FILE`] : undefined;
+  if (file !== undefined && file !== '') {
+    if (direct !== undefined && direct !== '') {
+      faults.push(`${name} and ${name}_FILE are both set: leave one out`);
+      return null;
+    }
+    try {
+      return readFileSync(file, 'utf8').trim();
+    } catch {
+      faults.push(`${name}_FILE cannot be read: check the path and its permissions`);
+      return null;
+    }
+  }
+  return direct === undefined || direct === '' ? null : direct;
+}
+
+/** The settings as an aligned table: name, default, help. */
+export function settingsTable(): string {
+  const rows = (Object.entries(SETTINGS) as [string, Setting<unknown>][]).map(([name, spec]) => [
+    name,
+    spec.shown ?? String(spec.default),
+    spec.secret === true ? `${spec.help} Also as ${name}_FILE.` : spec.help,
+  ]);
+  const width = (column: number) => Math.max(...rows.map((row) => (row[column] ?? '').length));
+  const [first, second] = [width(0), width(1)];
+  return rows.map(([name, value, help]) => `${name?.padEnd(first)}  ${value?.padEnd(second)}  ${help}`).join('\n');
+}

@@ -1,0 +1,75 @@
+import type { TSchema } from '@sinclair/typebox';
+import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler';
+
+/** A place in a document and what to do about it. Never holds a value of the document. */
+export interface FieldFault {
+  /** Such as `sources[0].name`; "" is the document itself. */
+  readonly field: string;
+  readonly fix: string;
+}
+
+/** Checks a document against a schema: at most `limit` faults, each naming the field and the fix. */
+export type Checker = (document: unknown, limit?: number) => readonly FieldFault[];
+
+/** Compiles a checker. The texts come from the schema only, so no value of the document can stand in them. */
+export function faultChecker(schema: TSchema): Checker {
+  const compiled = TypeCompiler.Compile(schema);
+  return (document, limit = 20) => {
+    if (compiled.Check(document)) {
+      return [];
+    }
+    const seen = new Map<string, string>();
+    for (const error of compiled.Errors(document)) {
+      const field = fieldName(error.path);
+      // A missing member is reported as missing and again as of the wrong type: the first word is the clear one.
+      if (!seen.has(field)) {
+        seen.set(field, fixFor(error.type, error.schema, error.message));
+      }
+      if (seen.size >= limit) {
+        break;
+      }
+    }
+    return [...seen].map(([field, fix]) => ({ field, fix }));
+  };
+}
+
+/** `/sources/0/name` as `sources[0].name`; names are cut at 64 characters and shown only if they are plain. */
+function fieldName(pointer: string): string {
+  let name = '';
+  for (const part of pointer.split('/').slice(1)) {
+    if (/^\d+$/.test(part)) {
+      name += `[${part}]`;
+    } else {
+      const shown = /^[\w.-]{1,64}$/.test(part) ? part : '<member>';
+      name += name === '' ? shown : `.${shown}`;
+    }
+  }
+  return name;
+}
+
+function fixFor(type: ValueErrorType, schema: TSchema, message: string): string {
+  switch (type) {
+    case ValueErrorType.ObjectAdditionalProperties:
+      return 'is not a known member; remove it';
+    case ValueErrorType.ObjectRequiredProperty:
+      return 'is required';
+    case ValueErrorType.Union:
+      return `must be ${unionText(schema)}`;
+    case ValueErrorType.StringPattern:
+      return `must match ${schema.pattern}`;
+    default:
+      return `is not valid: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  }
+}
+
+function unionText(schema: TSchema): string {
+  const members: TSchema[] = schema.anyOf ?? [];
+  return members
+    .map((member) => (member.const !== undefined ? JSON.stringify(member.const) : `a JSON ${member.type ?? 'value'}`))
+    .join(' or ');
+}
+
+/** Faults as one line for an error's detail. */
+export function faultText(faults: readonly FieldFault[]): string {
+  return faults.map(({ field, fix }) => (field === '' ? `The document ${fix}` : `${field} ${fix}`)).join('; ');
+}

@@ -1,0 +1,33 @@
+import type { Admission } from '../admission/admit.ts';
+import type { Clock } from '../clock.ts';
+import type { Meter } from '../metering/permit.ts';
+import type { Pack } from '../prompt/pack.ts';
+import type { Sandbox } from '../sandbox/port.ts';
+import type { StepBounds } from '../step/ports.ts';
+import type { StepObserver } from '../step/observer.ts';
+import type { Step } from '../step/step.ts';
+import type { Tenants } from '../tenants.ts';
+import type { Calls } from './call.ts';
+import type { StepReader } from './steps.ts';
+
+/** What the HTTP API is made of: the step, the ports it also asks directly, and its own bounds. */
+export interface AppDeps {
+  readonly step: Step;
+  readonly stepReader: StepReader;
+  readonly admission: Admission;
+  readonly sandbox: Sandbox;
+  readonly meter: Meter;
+  readonly pack: Pack;
+  readonly tenants: Tenants;
+  readonly clock: Clock;
+  readonly observer: StepObserver;
+  readonly bounds: StepBounds;
+  readonly version: string;
+  readonly bodyMaxBytes: number;
+  readonly bodyInflightMaxBytes: number;
+}
+
+/** What a route of `/v1` gets: the dependencies and who is calling. */
+export interface RouteDeps extends AppDeps {
+  readonly calls: Calls;
+}

@@ -1,0 +1,72 @@
+import type { FastifyError, FastifyReply } from 'fastify';
+import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
+
+const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
+const DOCS = 'https://github.com/compute-step/compute-step/blob/main/docs/errors.md';
+
+/** A Problem as the body of an RFC 9457 answer. Its `cause` is left behind: that is for the log. */
+export function problemBody(what: Problem): Record<string, unknown> {
+  const { status, title, retryable } = PROBLEMS[what.code];
+  return {
+    type: `${DOCS}#${what.code}`,
+    title,
+    status,
+    code: what.code,
+    detail: what.detail,
+    retryable,
+    ...(what.retryAfterSeconds === undefined ? {} : { retry_after_seconds: what.retryAfterSeconds }),
+    ...what.extra,
+  };
+}
+
+/** Sends a Problem with its status, media type and `Retry-After`. */
+export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
+  if (what.retryAfterSeconds !== undefined) {
+    reply.header('retry-after', String(what.retryAfterSeconds));
+  }
+  if (what.code === 'unauthorized') {
+    reply.header('www-authenticate', 'Bearer');
+  }
+  return reply
+    .code(PROBLEMS[what.code].status)
+    .header('content-type', MEDIA_TYPE)
+    .send(JSON.stringify(problemBody(what)));
+}
+
+/** A Problem on its way through code that can only throw, such as a hook or a parser of the framework. */
+export class ProblemError extends Error {
+  readonly problem: Problem;
+  constructor(what: Problem) {
+    super(what.code);
+    this.problem = what;
+  }
+}
+
+/**
+ * The public twin of an error. What the framework refuses gets its code by the framework's own; anything else is
+ * a bug and tells the caller nothing, as its message may hold data.
+ */
+export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
+  if (error instanceof ProblemError) {
+    return error.problem;
+  }
+  if (isProblem(error as object)) {
+    return error as Problem;
+  }
+  const code = (error as Partial<FastifyError> | null)?.code;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return problem('body_too_large', `The body must be at most ${bodyMaxBytes} bytes (BODY_MAX_BYTES).`);
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problem('unsupported_media_type', 'Send the body with content-type: application/json.');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return problem('invalid_request', 'The body must be a JSON document of the length that content-length says.');
+    case 'FST_ERR_BAD_URL':
+      return problem('not_found', 'The path is not a valid URL path.');
+    default:
+      return problem('internal_error', 'The service has a fault; its log has the id of this request.', {
+        cause: error,
+      });
+  }
+}

@@ -1,0 +1,34 @@
+/** Whether an Accept header lets the answer be JSON: absent, a wildcard, or JSON by name. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept.trim() === '') {
+    return true;
+  }
+  return accept.split(',').some((range) => {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    return (
+      !refused && ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type ?? '')
+    );
+  });
+}
+
+/** Remembers which methods each route pattern takes, so that another method is a 405 and not a 404. */
+export interface RouteTable {
+  add(pattern: string, methods: readonly string[]): void;
+  /** Methods of the route that this path belongs to; none: there is no such route. */
+  methodsOf(path: string): readonly string[];
+}
+
+/** A table of patterns such as `/v1/usage/:month`; bounded by the routes of the service. */
+export function routeTable(): RouteTable {
+  const routes: { readonly match: RegExp; readonly methods: readonly string[] }[] = [];
+  return {
+    add: (pattern, methods) => {
+      const source = pattern.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+');
+      routes.push({ match: new RegExp(`^${source}$`), methods });
+    },
+    methodsOf: (path) => [
+      ...new Set(routes.filter(({ match }) => match.test(path)).flatMap(({ methods }) => methods)),
+    ],
+  };
+}

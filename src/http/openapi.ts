@@ -1,0 +1,158 @@
+import { Type } from '@sinclair/typebox';
+import { AdmissionRefusalSchema, AdmissionVerdictSchema } from '../contract/admission.ts';
+import { ComputationSchema, PromptSchemaOut } from '../contract/computation.ts';
+import { PROBLEMS, type ProblemCode } from '../contract/problem.ts';
+import {
+  AdmitRequestSchema,
+  ComputeRequestSchema,
+  PromptRequestSchema,
+  RunRequestSchema,
+} from '../contract/request.ts';
+import { RESULT_TYPES } from '../contract/result-type.ts';
+
+const closed = { additionalProperties: false };
+const strings = Type.Array(Type.String());
+
+const meter = Type.Object(
+  {
+    used: Type.Integer({ minimum: 0 }),
+    limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+    remaining: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  },
+  closed,
+);
+
+/** RFC 9457. Further members depend on the code. */
+const ProblemSchema = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    code: Type.Union((Object.keys(PROBLEMS) as ProblemCode[]).map((code) => Type.Literal(code))),
+    detail: Type.String({ description: 'Names the field and the fix; never a value of the data.' }),
+    retryable: Type.Boolean(),
+    retry_after_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+  },
+  { $id: 'Problem', additionalProperties: true },
+);
+
+/** Every named schema of the API description. */
+export const NAMED_SCHEMAS = [
+  ComputeRequestSchema,
+  PromptRequestSchema,
+  RunRequestSchema,
+  AdmitRequestSchema,
+  ComputationSchema,
+  ProblemSchema,
+  Type.Object(
+    { prompt: PromptSchemaOut, prompt_pack_digest: Type.String() },
+    { ...closed, $id: 'PromptAnswer' },
+  ),
+  Type.Object(
+    {
+      admission: AdmissionVerdictSchema,
+      code_sha256: Type.String({ description: 'Of the function as admitted; empty where it was not.' }),
+      refusals: Type.Optional(
+        Type.Array(AdmissionRefusalSchema, { description: 'With ?all=true: every refusal, by line.' }),
+      ),
+    },
+    { ...closed, $id: 'AdmitAnswer' },
+  ),
+  Type.Object(
+    {
+      tenant: Type.String(),
+      month: Type.String(),
+      compute_runs: meter,
+      compute_seconds: meter,
+      open_permits: Type.Integer({ minimum: 0 }),
+      outcomes: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
+      resets_at: Type.String(),
+    },
+    { ...closed, $id: 'Usage' },
+  ),
+  Type.Object(
+    {
+      compute: Type.Union([Type.Literal('run'), Type.Literal('unavailable')]),
+      result_types: Type.Array(Type.Union(RESULT_TYPES.map((name) => Type.Literal(name)))),
+      model_formats: strings,
+      limits: Type.Record(Type.String(), Type.Number()),
+      modules: strings,
+    },
+    { ...closed, $id: 'Capabilities' },
+  ),
+  Type.Object(
+    {
+      name: Type.String(),
+      version: Type.String(),
+      language: Type.Literal('python'),
+      digest: Type.String(),
+      modules: Type.Record(Type.String(), strings),
+      templates: Type.Object({ system: Type.String(), user: Type.String() }, closed),
+    },
+    { ...closed, $id: 'PromptPack' },
+  ),
+];
+
+const ALWAYS: readonly ProblemCode[] = ['unauthorized', 'not_acceptable', 'internal_error'];
+const READ: readonly ProblemCode[] = [
+  ...ALWAYS,
+  'invalid_request',
+  'body_too_large',
+  'unsupported_media_type',
+  'too_many_requests',
+  'overloaded',
+];
+const RUN: readonly ProblemCode[] = [
+  ...READ,
+  'code_mismatch',
+  'quota_exceeded',
+  'quota_reserved',
+  'sandbox_unavailable',
+  'ledger_unavailable',
+  'deadline_exceeded',
+];
+const PROBLEMS_OF = {
+  get: ALWAYS,
+  usage: [...ALWAYS, 'invalid_request', 'ledger_unavailable'],
+  read: READ,
+  run: RUN,
+  step: [...RUN.filter((code) => code !== 'code_mismatch'), 'model_url_refused', 'model_failed', 'model_timeout'],
+} satisfies Record<string, readonly ProblemCode[]>;
+
+/** The error answers of a kind of route, by status, each naming its codes. */
+export function problemsOf(kind: keyof typeof PROBLEMS_OF): Record<number, unknown> {
+  const codes = new Map<number, ProblemCode[]>();
+  for (const code of PROBLEMS_OF[kind]) {
+    const { status } = PROBLEMS[code];
+    codes.set(status, [...(codes.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...codes]
+      .sort(([left], [right]) => left - right)
+      .map(([status, names]) => [
+        status,
+        {
+          description: names.map((name) => `\`${name}\`: ${PROBLEMS[name].title}`).join('. '),
+          content: { 'application/problem+json': { schema: Type.Ref('Problem') } },
+        },
+      ]),
+  );
+}
+
+/** The head of the API description. */
+export function openApiHead(version: string) {
+  return {
+    openapi: '3.1.0' as const,
+    info: {
+      title: 'compute-step',
+      version,
+      description:
+        'Answers the questions that no tool answers. Post an instruction, a result type and fetched JSON; a model that sees only the schema writes a function; it is admitted, run once in a container and its result is checked and metered.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    components: {
+      securitySchemes: { key: { type: 'http' as const, scheme: 'bearer', description: 'A tenant’s API key.' } },
+    },
+    security: [{ key: [] }],
+  };
+}

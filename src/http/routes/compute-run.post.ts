@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../deps.ts';
+import { problemsOf } from '../openapi.ts';
+import { readRunStep } from '../steps.ts';
+import { stepHandler } from './step-route.ts';
+
+/** `POST /v1/compute/run`: admission and run of a function the caller has. */
+export function runRoute(app: FastifyInstance, deps: RouteDeps): void {
+  app.post(
+    '/compute/run',
+    {
+      schema: {
+        operationId: 'run',
+        summary: 'Run a function you have',
+        description:
+          'For a function that your own model wrote, an approved draft, or a replay on new data. Asks no model; counts like any run.',
+        body: Type.Ref('RunRequest'),
+        response: { 200: Type.Ref('Computation'), ...problemsOf('run') },
+      },
+    },
+    stepHandler(deps, readRunStep),
+  );
+}

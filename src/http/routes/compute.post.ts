@@ -1,0 +1,24 @@
+import { Type } from '@sinclair/typebox';
+import type { FastifyInstance } from 'fastify';
+import type { RouteDeps } from '../deps.ts';
+import { problemsOf } from '../openapi.ts';
+import { readComputeStep } from '../steps.ts';
+import { stepHandler } from './step-route.ts';
+
+/** `POST /v1/compute`: one compute step, from the instruction to the checked result. */
+export function computeRoute(app: FastifyInstance, deps: RouteDeps): void {
+  app.post(
+    '/compute',
+    {
+      schema: {
+        operationId: 'compute',
+        summary: 'Take one compute step',
+        description:
+          'Shows the model webhook the schema of the sources, admits the function it writes, runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state.',
+        body: Type.Ref('ComputeRequest'),
+        response: { 200: Type.Ref('Computation'), ...problemsOf('step') },
+      },
+    },
+    stepHandler(deps, readComputeStep),
+  );
+}

@@ -1,0 +1,113 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { faultChecker } from './contract/faults.ts';
+import { type Tenant, type TenantsFile, TenantsFileSchema } from './contract/tenant.ts';
+
+const check = faultChecker(TenantsFileSchema);
+
+/** Every fault of a tenants file, each with its field. Never holds a key or a secret. */
+export interface TenantsFaults {
+  readonly kind: 'faults';
+  readonly faults: readonly string[];
+}
+
+/** The tenants in force. A change of the file acts on the next request; a bad file leaves the old one in force. */
+export interface Tenants {
+  /** The tenant that a bearer key names, or null. Takes the same work for every key. */
+  find(key: string): Tenant | null;
+  list(): readonly Tenant[];
+  /** Reads the file again; answers the faults it was refused for, if any. */
+  reload(): TenantsFaults | null;
+  close(): void;
+}
+
+/** Reads and validates a tenants file: shape, unique ids, no key used twice. */
+export function readTenants(path: string): TenantsFile | TenantsFaults {
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const what = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read: check the path';
+    return { kind: 'faults', faults: [`TENANTS_FILE ${what}`] };
+  }
+  const faults = check(document, 100).map(({ field, fix }) => `TENANTS_FILE: ${field || 'the document'} ${fix}`);
+  if (faults.length > 0) {
+    return { kind: 'faults', faults };
+  }
+  const file = document as TenantsFile;
+  const twice = [...repeated(file.tenants.map((tenant) => tenant.id))].map((id) => `TENANTS_FILE: id ${id} stands twice`);
+  if (repeated(file.tenants.flatMap((tenant) => tenant.key_sha256)).size > 0) {
+    twice.push('TENANTS_FILE: a key_sha256 stands twice; every key names one tenant');
+  }
+  return twice.length > 0 ? { kind: 'faults', faults: twice } : file;
+}
+
+function repeated(names: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  return new Set(names.filter((name) => seen.size === seen.add(name).size));
+}
+
+/**
+ * Opens a tenants file and follows its changes (looked at every two seconds, and on `reload`). `onFault` hears
+ * of a new file that was refused.
+ */
+export function openTenants(path: string, onFault: (faults: TenantsFaults) => void): Tenants | TenantsFaults {
+  const first = readTenants(path);
+  if ('kind' in first) {
+    return first;
+  }
+  let keys = keyRing(first);
+  const reload = (): TenantsFaults | null => {
+    const next = readTenants(path);
+    if ('kind' in next) {
+      onFault(next);
+      return next;
+    }
+    keys = keyRing(next);
+    return null;
+  };
+  // Polling sees what inotify misses: files replaced by rename, bind mounts and mounted secrets.
+  watchFile(path, { interval: 2000, persistent: false }, reload);
+  return {
+    find: (key) => findKey(keys, key),
+    list: () => [...new Set(keys.map(({ tenant }) => tenant))],
+    reload,
+    close: () => unwatchFile(path, reload),
+  };
+}
+
+interface HeldKey {
+  readonly digest: Buffer;
+  readonly tenant: Tenant;
+}
+
+function keyRing(file: TenantsFile): readonly HeldKey[] {
+  return file.tenants.flatMap((tenant) =>
+    tenant.key_sha256.map((digest) => ({ digest: Buffer.from(digest, 'hex'), tenant })),
+  );
+}
+
+/** Compares with every digest, whatever matches: time tells nothing about which key was near. */
+function findKey(keys: readonly HeldKey[], key: string): Tenant | null {
+  const digest = createHash('sha256').update(key).digest();
+  let found: Tenant | null = null;
+  for (const held of keys) {
+    if (timingSafeEqual(held.digest, digest)) {
+      found = held.tenant;
+    }
+  }
+  return found;
+}
+
+/** A new API key (256 random bits, shown once) and the tenants-file entry that knows only its SHA-256. */
+export function createKey(id: string, runs: number | null, seconds: number | null): { key: string; entry: Tenant } {
+  const key = `cs_${randomBytes(32).toString('base64url')}`;
+  return {
+    key,
+    entry: {
+      id,
+      key_sha256: [createHash('sha256').update(key).digest('hex')],
+      quotas: { compute_runs: runs, compute_seconds: seconds },
+    },
+  };
+}
