@@ -36,6 +36,11 @@ export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
  * `model_url_refused`; `signal` ends it at once.
  */
 export interface Model {
-  ask(prompt: Prompt, target: ModelTarget, context: AskContext, signal: AbortSignal): Promise<Draft | Problem>;
+  ask(
+    prompt: Prompt,
+    target: ModelTarget,
+    context: AskContext,
+    signal: AbortSignal,
+  ): Promise<Draft | Problem>;
   close(): Promise<void>;
 }
