@@ -1,0 +1,162 @@
+import type { Clock } from '../clock.ts';
+import type { Ledger } from './ledger.ts';
+import type { RunOutcome, Usage } from './permit.ts';
+import { judgeQuota } from './quota.ts';
+import { createSqlAccess, type LedgerObserver } from './sql-access.ts';
+import type { SqlDialect } from './sql-dialect.ts';
+import { RECOVERY_BATCH, recoverDead, writeLease } from './sql-recovery.ts';
+import { PRUNE_BATCH, pruneBatch } from './sql-retention.ts';
+import { LIVE_STATES } from './sql-schema.ts';
+import { amendRun, monthInForce, quotaState, settleRun } from './sql-totals.ts';
+import { findMismatches } from './sql-verify.ts';
+
+export interface SqlLedgerOptions {
+  readonly dialect: SqlDialect;
+  readonly clock: Clock;
+  /** How long an operation waits for the store's lock before it gives up, in ms; 5,000 if left out. */
+  readonly lockWaitMs?: number;
+  /** The least time between two attempts to open a store that failed, in ms; 500 if left out. */
+  readonly reconnectMs?: number;
+  readonly observe?: LedgerObserver;
+}
+
+/**
+ * The ledger in an SQL store, the same for every dialect. Makes no connection yet: the first operation does, and
+ * migrates the schema; a store that cannot be opened makes operations throw LedgerUnavailable until it can.
+ */
+export function createSqlLedger(options: SqlLedgerOptions): Ledger {
+  const { dialect, clock } = options;
+  const access = createSqlAccess({
+    dialect,
+    clock,
+    lockWaitMs: options.lockWaitMs ?? 5000,
+    reconnectMs: options.reconnectMs ?? 500,
+    observe: options.observe ?? (() => {}),
+  });
+
+  return {
+    open: ({ runId, tenant, packDigest, instance }, quotas, now) =>
+      access.write('open', async (trx) => {
+        const month = await monthInForce(trx, now);
+        // The row that settling adds to, that makes the month known, and that dialects with row locks hold.
+        await trx
+          .insertInto('monthly_totals')
+          .values({
+            month,
+            tenant,
+            compute_runs: 0,
+            compute_seconds: 0,
+            pruned_runs: 0,
+            pruned_seconds: 0,
+          })
+          .onConflict((conflict) => conflict.columns(['month', 'tenant']).doNothing())
+          .execute();
+        const state = await quotaState(trx, tenant, month, dialect.rowLocks);
+        const refusal = judgeQuota(state, quotas, month, now);
+        if (refusal !== null) return { kind: 'refused', refusal };
+        await trx
+          .insertInto('journal')
+          .values({
+            id: runId,
+            tenant,
+            month,
+            opened_at: now.getTime(),
+            state: 'open',
+            pack_digest: packDigest,
+            instance,
+          })
+          .execute();
+        return { kind: 'opened', month };
+      }),
+
+    check: (tenant, quotas, now) =>
+      access.read('check', async (db) => {
+        const month = await monthInForce(db, now);
+        return judgeQuota(await quotaState(db, tenant, month, false), quotas, month, now);
+      }),
+
+    started: (runId, codeSha256, now) =>
+      access.write('started', async (trx) => {
+        const { numUpdatedRows } = await trx
+          .updateTable('journal')
+          .set({ state: 'started', started_at: now.getTime(), code_sha256: codeSha256 })
+          .where('id', '=', runId)
+          .where('state', '=', 'open')
+          .executeTakeFirst();
+        return numUpdatedRows === 1n;
+      }),
+
+    settle: (runId, charge) => access.write('settle', (trx) => settleRun(trx, runId, charge)),
+
+    amend: (runId, outcome) => access.write('amend', (trx) => amendRun(trx, runId, outcome)),
+
+    release: (runId, now, unsent) =>
+      access.write('release', async (trx) => {
+        await trx
+          .updateTable('journal')
+          .set({ state: 'released', finished_at: now.getTime() })
+          .where('id', '=', runId)
+          .where('state', 'in', unsent ? LIVE_STATES : ['open'])
+          .execute();
+      }),
+
+    usage: (tenant, month, now) =>
+      access.read('usage', async (db): Promise<Usage> => {
+        const counted = month ?? (await monthInForce(db, now));
+        const state = await quotaState(db, tenant, counted, false);
+        const rows = await db
+          .selectFrom('monthly_outcomes')
+          .select(['outcome', 'runs'])
+          .where('month', '=', counted)
+          .where('tenant', '=', tenant)
+          .where('runs', '>', 0)
+          .orderBy('outcome')
+          .execute();
+        const outcomes: Partial<Record<RunOutcome, number>> = {};
+        for (const { outcome, runs } of rows) outcomes[outcome] = Number(runs);
+        return {
+          tenant,
+          month: counted,
+          computeRuns: state.usedRuns,
+          computeSeconds: state.usedSeconds,
+          openPermits: state.openPermits,
+          outcomes,
+        };
+      }),
+
+    async recover(lease, wallLimitMs) {
+      const sum = { settled: 0, released: 0 };
+      for (;;) {
+        const pass = await access.write('recover', async (trx) => {
+          // The mark of life first: a lease without one would make this process look dead to others.
+          dialect.claim(lease.instance);
+          await writeLease(trx, lease);
+          return recoverDead(trx, dialect, lease, wallLimitMs);
+        });
+        sum.settled += pass.settled;
+        sum.released += pass.released;
+        if (pass.settled + pass.released < RECOVERY_BATCH) return sum;
+      }
+    },
+
+    renew: (lease) => access.write('renew', (trx) => writeLease(trx, lease)),
+
+    leave: (instance) =>
+      access.write('leave', async (trx) => {
+        await trx.deleteFrom('instances').where('instance', '=', instance).execute();
+        dialect.forget(instance);
+      }),
+
+    async prune(before) {
+      for (let pruned = 0; ; ) {
+        const batch = await access.write('prune', (trx) => pruneBatch(trx, before));
+        pruned += batch;
+        if (batch < PRUNE_BATCH) return pruned;
+      }
+    },
+
+    verify: () => access.write('verify', findMismatches),
+
+    close: () => access.close(),
+  };
+}
