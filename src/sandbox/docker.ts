@@ -1,0 +1,309 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdmittedFunction } from '../admission/admit.ts';
+import type { Clock } from '../clock.ts';
+import type { CheckState } from '../contract/readiness.ts';
+import type { Permit } from '../metering/permit.ts';
+import { abortedByDeadline } from './abort.ts';
+import { answerMaxBytes, isSealed } from './answer.ts';
+import { type ContainerJob, type ReadyContainer, startContainer } from './container.ts';
+import { containerSpec } from './container-spec.ts';
+import type { SandboxData } from './data.ts';
+import { createDockerEngine, type Engine } from './engine.ts';
+import { toEngineError } from './engine-call.ts';
+import { Fleet, type Place } from './fleet.ts';
+import { encodeJob, encodeSetup } from './frames.ts';
+import type { SandboxObserver } from './observer.ts';
+import { ContainerPool } from './pool.ts';
+import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
+import { type Ground, SandboxReadiness } from './readiness.ts';
+import { Reaper } from './reaper.ts';
+import { runReport } from './report.ts';
+import { Slots } from './slots.ts';
+
+/** The operator's settings of a sandbox. Nothing of a request is among them. */
+export interface DockerSandboxOptions {
+  /** DOCKER_HOST's text; null for the local socket. A bad one throws. */
+  readonly dockerHost: string | null;
+  /** Name or id of the image. */
+  readonly image: string;
+  /** Marks this instance's containers; unique to it. */
+  readonly instanceId: string;
+  /** The seccomp profile's JSON text. */
+  readonly seccomp: string;
+  /** SETUP frame: `{"modules": {…}, "builtins": […]}`. */
+  readonly setup: object;
+  readonly memoryMb: number;
+  readonly cpus: number;
+  readonly wallSeconds: number;
+  readonly runtime: string | null;
+  readonly poolSize: number;
+  readonly maxConcurrency: number;
+  readonly queueLimit: number;
+  readonly clock: Clock;
+  readonly observer: SandboxObserver;
+}
+
+const MAX_IDLE_MS = 5 * 60_000;
+/** How far past idling and running a container's label lets it live: starting, killing and removing it. */
+const EXPIRY_SLACK_SECONDS = 90;
+/** How long `close` waits for removals; what is left then is for the reaper of the next instance. */
+const CLOSE_MAX_MS = 10_000;
+/** Room beside the answer for what is written to stderr before it counts as a flood. */
+const STRAY_OUTPUT_BYTES = 64 * 1024;
+
+/** A sandbox of single-use containers on a Docker engine. Starts filling its pool at once; `close` removes all. */
+export function createDockerSandbox(options: DockerSandboxOptions): Sandbox {
+  return new DockerSandbox(options, createDockerEngine(options.dockerHost));
+}
+
+/** The same over any engine; for tests. */
+export function createSandboxOn(engine: Engine, options: Omit<DockerSandboxOptions, 'dockerHost'>): Sandbox {
+  return new DockerSandbox(options, engine);
+}
+
+type Settings = Omit<DockerSandboxOptions, 'dockerHost'>;
+type RunArguments = Parameters<Sandbox['run']>;
+
+class DockerSandbox implements Sandbox {
+  readonly #settings: Settings;
+  readonly #engine: Engine;
+  readonly #setup: Buffer;
+  readonly #slots: Slots;
+  readonly #fleet: Fleet;
+  readonly #pool: ContainerPool;
+  readonly #readiness: SandboxReadiness;
+  readonly #reaper: Reaper;
+  /** Runs under way and what ends each. */
+  readonly #runs = new Map<Promise<RunReport>, AbortController>();
+  #closed: Promise<void> | null = null;
+
+  constructor(settings: Settings, engine: Engine) {
+    const { clock, observer, instanceId } = settings;
+    this.#settings = settings;
+    this.#engine = engine;
+    this.#setup = encodeSetup(settings.setup);
+    this.#slots = new Slots({
+      size: settings.maxConcurrency,
+      queueLimit: settings.queueLimit,
+      onChange: (running, waiting) => {
+        observer.running(running);
+        observer.containers('running', running);
+        observer.queueDepth(waiting);
+      },
+    });
+    this.#fleet = new Fleet(engine, observer, () => this.#pool.refill());
+    this.#pool = new ContainerPool({
+      size: settings.poolSize,
+      // Runs and stock at their most; a removal under way holds its place, so a slow engine slows us down.
+      maxContainers: settings.maxConcurrency + settings.poolSize,
+      maxIdleMs: MAX_IDLE_MS,
+      clock,
+      observer,
+      fleet: this.#fleet,
+      launch: (place, signal) => this.#launch(place, signal),
+    });
+    this.#readiness = new SandboxReadiness({
+      engine,
+      image: settings.image,
+      clock,
+      selfTest: (ground) => this.#selfTest(ground),
+      onRecovered: () => this.#pool.recovered(),
+    });
+    this.#reaper = new Reaper({ engine, fleet: this.#fleet, clock, instanceId, observer });
+    this.#reaper.start();
+    this.#pool.refill();
+  }
+
+  readiness(): Promise<readonly CheckState[]> {
+    return this.#readiness.states();
+  }
+
+  run(
+    fn: AdmittedFunction,
+    data: SandboxData,
+    permit: Permit,
+    limits: RunLimits,
+    caller: AbortSignal,
+    events?: RunEvents,
+  ) {
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(caller.reason);
+    if (caller.aborted) {
+      onAbort();
+    }
+    caller.addEventListener('abort', onAbort, { once: true });
+    const run = this.#run(fn, data, permit, this.#clamp(limits), stop.signal, events).finally(() => {
+      caller.removeEventListener('abort', onAbort);
+      this.#runs.delete(run);
+    });
+    this.#runs.set(run, stop);
+    return run;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #run(...[fn, data, permit, limits, signal, events]: RunArguments): Promise<RunReport> {
+    const slot = await this.#slots.take(permit.tenant, signal);
+    if (slot.kind !== 'taken') {
+      return slot.kind === 'full'
+        ? notStarted('overloaded', 'the queue for the sandbox is full')
+        : this.#interrupted(signal);
+    }
+    let container: ReadyContainer | null = null;
+    try {
+      const taken = await this.#pool.take(signal);
+      if (taken.kind !== 'taken') {
+        return taken.kind === 'aborted'
+          ? this.#interrupted(signal)
+          : notStarted('sandbox_unavailable', taken.detail);
+      }
+      container = taken.container;
+      const fault = await this.#fit(container, limits, signal);
+      if (fault !== null) {
+        return signal.aborted ? this.#interrupted(signal) : notStarted('sandbox_unavailable', fault);
+      }
+      events?.taken?.();
+      if (!(await permit.started(fn.sha256))) {
+        return notStarted('ledger_unavailable', 'the start of the run could not be written to the ledger');
+      }
+      // From here on the run counts, whatever becomes of it.
+      const ending = await container.run(containerJob(fn, data, limits), signal);
+      return runReport(ending, container.image, { ...limits, lineCount: fn.lineCount });
+    } finally {
+      // In the background: the answer does not wait for it, `close` does.
+      void container?.retire();
+      slot.release();
+    }
+  }
+
+  /** A run's limits, never past the operator's. */
+  #clamp(asked: RunLimits): RunLimits {
+    const { wallSeconds, memoryMb } = this.#settings;
+    return {
+      ...asked,
+      wallMs: Math.min(asked.wallMs, wallSeconds * 1000),
+      memoryMb: Math.min(asked.memoryMb, memoryMb),
+    };
+  }
+
+  /** Lowers the memory of a container for a run that asked for less; what is wrong, or null. */
+  async #fit(container: ReadyContainer, limits: RunLimits, signal: AbortSignal): Promise<string | null> {
+    if (limits.memoryMb >= this.#settings.memoryMb) {
+      return null;
+    }
+    try {
+      await this.#engine.limitMemory(container.id, limits.memoryMb * 1024 * 1024, signal);
+      return null;
+    } catch (error) {
+      return toEngineError(error).message;
+    }
+  }
+
+  #interrupted(signal: AbortSignal): RunReport {
+    if (this.#closed !== null) {
+      return notStarted('sandbox_unavailable', 'the sandbox is closing');
+    }
+    return abortedByDeadline(signal)
+      ? notStarted('deadline_exceeded', 'the deadline passed before a container was free')
+      : notStarted('cancelled', 'the caller left before a container was free');
+  }
+
+  async #launch(place: Place, signal: AbortSignal): Promise<ReadyContainer> {
+    let ground: Ground;
+    try {
+      ground = await this.#readiness.ground();
+      signal.throwIfAborted();
+    } catch (error) {
+      place.cancel();
+      throw error;
+    }
+    try {
+      return await this.#start(ground, place, signal);
+    } catch (error) {
+      this.#readiness.doubt();
+      throw error;
+    }
+  }
+
+  #start(ground: Ground, place: Place, signal: AbortSignal): Promise<ReadyContainer> {
+    const { clock, instanceId, seccomp, memoryMb, cpus, wallSeconds, runtime } = this.#settings;
+    const lifeSeconds = MAX_IDLE_MS / 1000 + wallSeconds + EXPIRY_SLACK_SECONDS;
+    const spec = containerSpec({
+      image: ground.imageId,
+      cgroupVersion: ground.cgroupVersion,
+      instanceId,
+      expiresAtSeconds: Math.ceil(clock.now().getTime() / 1000 + lifeSeconds),
+      seccomp,
+      memoryMb,
+      cpus,
+      wallSeconds,
+      runtime,
+    });
+    return startContainer({
+      engine: this.#engine,
+      fleet: this.#fleet,
+      place,
+      clock,
+      spec,
+      setup: this.#setup,
+      signal,
+    });
+  }
+
+  /** A probe through the very same spec: it comes up, and the image has every module that the pack names. */
+  async #selfTest(ground: Ground): Promise<string | null> {
+    try {
+      const probe = await this.#start(ground, this.#fleet.reserve(), new AbortController().signal);
+      void probe.retire();
+      const { missing } = probe.readiness;
+      return missing.length === 0 ? null : `the image lacks ${missing.slice(0, 10).join(', ')}`;
+    } catch (error) {
+      return toEngineError(error).message;
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#reaper.stop();
+    this.#slots.close();
+    const runs = [...this.#runs];
+    for (const [, stop] of runs) {
+      stop.abort(new Error('the sandbox is closing'));
+    }
+    const emptied = async (): Promise<void> => {
+      await this.#pool.close();
+      await Promise.allSettled(runs.map(([run]) => run));
+      await this.#fleet.retireAll();
+      await this.#reaper.removeOwn();
+    };
+    await Promise.race([emptied(), delay(CLOSE_MAX_MS, undefined, { ref: false })]);
+    this.#engine.close();
+  }
+}
+
+function containerJob(fn: AdmittedFunction, data: SandboxData, limits: RunLimits): ContainerJob {
+  const seal = randomBytes(16).toString('hex');
+  const header = {
+    wall_seconds: limits.wallMs / 1000,
+    result_max_bytes: limits.resultMaxBytes,
+    result_max_depth: limits.resultMaxDepth,
+    decimal_as_string: limits.decimalAsString,
+    detail_max_bytes: limits.detailMaxBytes,
+    seal,
+  };
+  const maxBytes = answerMaxBytes(limits);
+  return {
+    frame: encodeJob(header, Buffer.from(fn.text), data),
+    wallMs: limits.wallMs,
+    answerMaxBytes: maxBytes,
+    outputMaxBytes: maxBytes + STRAY_OUTPUT_BYTES,
+    sealed: (payload) => isSealed(payload, seal),
+  };
+}
+
+function notStarted(reason: Extract<RunReport, { kind: 'notStarted' }>['reason'], detail: string): RunReport {
+  return { kind: 'notStarted', reason, detail };
+}

@@ -1,0 +1,196 @@
+import { Agent } from 'node:http';
+import type { Duplex } from 'node:stream';
+import Docker from 'dockerode';
+import { type EngineAddress, parseEngineAddress } from './engine-address.ts';
+import { boundedCall, EngineError } from './engine-call.ts';
+
+/** How a container stands, as the engine sees it. */
+export interface ContainerState {
+  readonly running: boolean;
+  readonly exitCode: number;
+  readonly oomKilled: boolean;
+}
+
+/** One container carrying our label. */
+export interface ListedContainer {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdSeconds: number;
+}
+
+/** What the engine is: its cgroup version decides one create option. */
+export interface EngineFacts {
+  readonly cgroupVersion: 1 | 2;
+}
+
+/** The few things asked of a container engine. Every call is bounded and rejects with an EngineError only. */
+export interface Engine {
+  ping(): Promise<void>;
+  facts(): Promise<EngineFacts>;
+  /** Id of an image by name or id; null where there is none. Never pulls. */
+  imageId(name: string): Promise<string | null>;
+  /** Creates a container and answers its id. One that is created after the call ended is removed. */
+  create(spec: Docker.ContainerCreateOptions, signal?: AbortSignal): Promise<string>;
+  /** stdin, stdout and stderr of a container, multiplexed. The caller owns the stream from here on. */
+  attach(id: string, signal?: AbortSignal): Promise<Duplex>;
+  start(id: string, signal?: AbortSignal): Promise<void>;
+  /** Lowers the memory limit, swap included. */
+  limitMemory(id: string, bytes: number, signal?: AbortSignal): Promise<void>;
+  /** Resolves when the container has ended. */
+  wait(id: string, ms: number): Promise<void>;
+  state(id: string): Promise<ContainerState>;
+  /** SIGKILL. A container that has ended or is gone is fine too. */
+  kill(id: string): Promise<void>;
+  /** Removes by force. Resolves only when the engine confirms it or knows no such container. */
+  remove(id: string): Promise<void>;
+  /** All containers with a label, running or not. */
+  list(label: string): Promise<readonly ListedContainer[]>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+/** Bounds of single calls in milliseconds. Past one, the call is an EngineError `timeout`. */
+const CALL_MS = {
+  // Readiness must be quick to say no.
+  ping: 1000,
+  query: 5000,
+  // Creating and starting take 80 ms on a quiet machine; several at once on a busy one take seconds.
+  create: 10_000,
+  start: 15_000,
+  // A run that is past its limit must have ended within a second of it.
+  kill: 700,
+  remove: 10_000,
+} as const;
+
+const CONTAINER_ID = /^[0-9a-f]{64}$/;
+
+/** The engine at a DOCKER_HOST address (null: the local socket), through dockerode. Throws on a bad address. */
+export function createDockerEngine(dockerHost: string | null): Engine {
+  const agent = new Agent({ keepAlive: true });
+  const docker = connect(parseEngineAddress(dockerHost), agent);
+  const remove = (id: string): Promise<void> =>
+    boundedCall(CALL_MS.remove, undefined, async (abortSignal) => {
+      await unlessStatus([404], docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
+    });
+  return {
+    ping: () =>
+      boundedCall(CALL_MS.ping, undefined, async (abortSignal) => {
+        await get(docker, '/_ping', abortSignal);
+      }),
+    facts: () =>
+      boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
+        const info = (await get(docker, '/info', abortSignal)) as { CgroupVersion?: unknown };
+        // Engines before 20.10 do not say; they know version 1 only.
+        return { cgroupVersion: String(info.CgroupVersion) === '2' ? 2 : 1 };
+      }),
+    imageId: (name) =>
+      boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
+        const path = `/images/${encodeURI(name)}/json`;
+        const image = (await unlessStatus([404], get(docker, path, abortSignal))) as { Id?: unknown } | null;
+        return typeof image?.Id === 'string' ? image.Id : null;
+      }),
+    create: (spec, signal) =>
+      boundedCall(
+        CALL_MS.create,
+        signal,
+        async (abortSignal) => {
+          const { id } = await docker.createContainer({ ...spec, abortSignal });
+          if (!CONTAINER_ID.test(id)) {
+            throw new EngineError('unreachable', 'the engine answered a create call without a container id');
+          }
+          return id;
+        },
+        (id) => {
+          // Nobody waits for it any more; what this misses, the reaper finds by its labels.
+          remove(id).catch(() => {});
+        },
+      ),
+    attach: (id, signal) =>
+      boundedCall(
+        CALL_MS.create,
+        signal,
+        (abortSignal) =>
+          docker.getContainer(id).attach({
+            stream: true,
+            stdin: true,
+            stdout: true,
+            stderr: true,
+            hijack: true,
+            abortSignal,
+          }) as Promise<Duplex>,
+        (stream) => stream.destroy(),
+      ),
+    start: (id, signal) =>
+      boundedCall(CALL_MS.start, signal, async (abortSignal) => {
+        await docker.getContainer(id).start({ abortSignal });
+      }),
+    limitMemory: (id, bytes, signal) =>
+      boundedCall(CALL_MS.query, signal, async (abortSignal) => {
+        await docker.getContainer(id).update({ Memory: bytes, MemorySwap: bytes, abortSignal });
+      }),
+    wait: (id, ms) =>
+      boundedCall(ms, undefined, async (abortSignal) => {
+        await docker.getContainer(id).wait({ abortSignal });
+      }),
+    state: (id) =>
+      boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
+        const { State } = await docker.getContainer(id).inspect({ abortSignal });
+        return { running: State.Running, exitCode: State.ExitCode, oomKilled: State.OOMKilled };
+      }),
+    kill: (id) =>
+      boundedCall(CALL_MS.kill, undefined, async (abortSignal) => {
+        // 409: it is not running any more.
+        await unlessStatus([404, 409], docker.getContainer(id).kill({ signal: 'SIGKILL', abortSignal }));
+      }),
+    remove,
+    list: (label) =>
+      boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
+        const found = await docker.listContainers({ all: true, filters: { label: [label] }, abortSignal });
+        return found.map(({ Id, Labels, Created }) => ({ id: Id, labels: Labels, createdSeconds: Created }));
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+/** GET of an engine's path. dockerode's own calls for these take no abort signal. */
+function get(docker: Docker, path: string, abortSignal: AbortSignal): Promise<unknown> {
+  const statusCodes = { 200: true, 404: 'not found', 500: 'server error' };
+  return new Promise((resolve, reject) => {
+    docker.modem.dial({ path, method: 'GET', abortSignal, statusCodes }, (error: unknown, answer: unknown) =>
+      error === null || error === undefined ? resolve(answer) : reject(error),
+    );
+  });
+}
+
+/** A call's answer, or null where the engine answered with one of these statuses. */
+async function unlessStatus<T>(statuses: readonly number[], call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    const status = (error as { statusCode?: unknown }).statusCode;
+    if (typeof status === 'number' && statuses.includes(status)) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/**
+ * dockerode with every connection option given: it fills what is left out from DOCKER_HOST and its kin in the
+ * environment, and settings come from the configuration only.
+ */
+function connect(address: EngineAddress, agent: Agent): Docker {
+  const options = {
+    socketPath: address.kind === 'unix' ? address.socketPath : undefined,
+    host: address.kind === 'tcp' ? address.host : undefined,
+    port: address.kind === 'tcp' ? address.port : undefined,
+    protocol: 'http' as const,
+    pathPrefix: '/',
+    timeout: undefined,
+    ca: undefined,
+    cert: undefined,
+    key: undefined,
+    agent,
+  };
+  return new Docker(options);
+}
