@@ -62,7 +62,10 @@ export interface FinishedStep {
   readonly timingsMs: Readonly<Partial<Record<Phase, number>>>;
   /** For the operator, written by the service itself: never a value of the request. */
   readonly note?: string;
-  /** What stood behind a problem. May hold anything: observers show its class, code and frames only. */
+  /**
+   * What stood behind a problem. A string was written by the service for the operator (`refused: host:443`) and is
+   * shown; anything else may hold data, so only its class, code and frames are.
+   */
   readonly cause?: unknown;
 }
 
