@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 type Parse<T> = (text: string) => T;
 
 interface Setting<T> {
-  readonly default: T | (() => T);
+  readonly default: NoInfer<T> | (() => NoInfer<T>);
   readonly parse: Parse<T>;
   readonly help: string;
   /** Shown in the table instead of the default's value. */
@@ -273,7 +273,9 @@ export const SETTINGS = {
 } as const;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-export type Config = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> };
+type Read = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> };
+/** The settings, checked and frozen. */
+export type Config = Read & { readonly TENANTS_FILE: string };
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Every fault of the settings, one line each. Never holds a value of a secret. */
@@ -303,6 +305,10 @@ export function loadConfig(env: Environment = process.env): Config | ConfigFault
   }
   if (config.TENANTS_FILE === null) {
     faults.push('TENANTS_FILE is required: make one with `compute-step key create --tenant <name>`');
+  }
+  if ((env.SANDBOXD_SOCKET ?? '') !== '') {
+    // Going on with the engine in this process would be less isolation than was asked for.
+    faults.push('SANDBOXD_SOCKET is not available in this version: leave it out');
   }
   return faults.length > 0 ? { kind: 'faults', faults } : (Object.freeze(config) as unknown as Config);
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { faultChecker } from './contract/faults.ts';
 import { type Tenant, type TenantsFile, TenantsFileSchema } from './contract/tenant.ts';
+import type { ModelConfig } from './model/choose.ts';
 
 const check = faultChecker(TenantsFileSchema);
 
@@ -21,8 +22,17 @@ export interface Tenants {
   close(): void;
 }
 
-/** Reads and validates a tenants file: shape, unique ids, no key used twice. */
-export function readTenants(path: string): TenantsFile | TenantsFaults {
+/** Who watches the tenants file. */
+export interface TenantsEvents {
+  /** What is wrong with the tenant's own model, if it has one. */
+  readonly modelFaults: (tenant: Tenant) => readonly string[];
+  readonly loaded: (tenants: readonly Tenant[]) => void;
+  /** A new file was refused; the old one stays in force. */
+  readonly refused: (faults: TenantsFaults) => void;
+}
+
+/** Reads and validates a tenants file: shape, unique ids, no key used twice, usable models. */
+function readTenants(path: string, events: TenantsEvents): TenantsFile | TenantsFaults {
   let document: unknown;
   try {
     document = JSON.parse(readFileSync(path, 'utf8'));
@@ -39,7 +49,8 @@ export function readTenants(path: string): TenantsFile | TenantsFaults {
   if (repeated(file.tenants.flatMap((tenant) => tenant.key_sha256)).size > 0) {
     twice.push('TENANTS_FILE: a key_sha256 stands twice; every key names one tenant');
   }
-  return twice.length > 0 ? { kind: 'faults', faults: twice } : file;
+  const all = [...twice, ...file.tenants.flatMap(events.modelFaults).map((fault) => `TENANTS_FILE: ${fault}`)];
+  return all.length > 0 ? { kind: 'faults', faults: all } : file;
 }
 
 function repeated(names: readonly string[]): Set<string> {
@@ -47,30 +58,31 @@ function repeated(names: readonly string[]): Set<string> {
   return new Set(names.filter((name) => seen.size === seen.add(name).size));
 }
 
-/**
- * Opens a tenants file and follows its changes (looked at every two seconds, and on `reload`). `onFault` hears
- * of a new file that was refused.
- */
-export function openTenants(path: string, onFault: (faults: TenantsFaults) => void): Tenants | TenantsFaults {
-  const first = readTenants(path);
+/** Opens a tenants file and follows its changes: looked at every two seconds, and on `reload`. */
+export function openTenants(path: string, events: TenantsEvents): Tenants | TenantsFaults {
+  const first = readTenants(path, events);
   if ('kind' in first) {
     return first;
   }
+  let file = first;
   let keys = keyRing(first);
+  events.loaded(first.tenants);
   const reload = (): TenantsFaults | null => {
-    const next = readTenants(path);
+    const next = readTenants(path, events);
     if ('kind' in next) {
-      onFault(next);
+      events.refused(next);
       return next;
     }
+    file = next;
     keys = keyRing(next);
+    events.loaded(next.tenants);
     return null;
   };
   // Polling sees what inotify misses: files replaced by rename, bind mounts and mounted secrets.
   watchFile(path, { interval: 2000, persistent: false }, reload);
   return {
     find: (key) => findKey(keys, key),
-    list: () => [...new Set(keys.map(({ tenant }) => tenant))],
+    list: () => file.tenants,
     reload,
     close: () => unwatchFile(path, reload),
   };
@@ -97,6 +109,16 @@ function findKey(keys: readonly HeldKey[], key: string): Tenant | null {
     }
   }
   return found;
+}
+
+/** A tenant's own model as `chooseTarget` takes it, or null. */
+export function tenantModel(tenant: Tenant): ModelConfig | null {
+  const { model } = tenant;
+  if (model === undefined) {
+    return null;
+  }
+  const { signing_secret: signingSecret, ...rest } = model;
+  return { ...rest, ...(signingSecret === undefined ? {} : { signingSecret }) };
 }
 
 /** A new API key (256 random bits, shown once) and the tenants-file entry that knows only its SHA-256. */

@@ -4,7 +4,6 @@ import { v7 } from 'uuid';
 import { elapsedMs } from '../clock.ts';
 import { faultChecker } from '../contract/faults.ts';
 import { problem } from '../contract/problem.ts';
-import { readyOf } from '../ready.ts';
 import { createCalls } from './call.ts';
 import type { AppDeps } from './deps.ts';
 import { ProblemError, problemOf, sendProblem } from './errors.ts';
@@ -55,7 +54,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
   });
   healthRoute(app);
-  readyRoute(app, readyOf(deps.sandbox, deps.meter));
+  readyRoute(app, deps.ready);
   await app.register(async (v1) => versionOne(v1, deps), { prefix: '/v1' });
   await descriptionRoutes(app);
   return app;

@@ -2,6 +2,7 @@ import type { Admission } from '../admission/admit.ts';
 import type { Clock } from '../clock.ts';
 import type { Meter } from '../metering/permit.ts';
 import type { Pack } from '../prompt/pack.ts';
+import type { Ready } from '../ready.ts';
 import type { Sandbox } from '../sandbox/port.ts';
 import type { StepBounds } from '../step/ports.ts';
 import type { StepObserver } from '../step/observer.ts';
@@ -19,6 +20,9 @@ export interface AppDeps {
   readonly meter: Meter;
   readonly pack: Pack;
   readonly tenants: Tenants;
+  readonly ready: Ready;
+  /** Aborted when the service ends what still runs. */
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly observer: StepObserver;
   readonly bounds: StepBounds;

@@ -17,7 +17,12 @@ export async function readBody(
   if (!Buffer.isBuffer(bytes) || bytes.byteLength === 0) {
     return problem('invalid_request', 'The body is empty; send a JSON document.');
   }
-  const read = await reader.read(bytes, signal);
+  const read = await reader.read(bytes, signal).catch((error: unknown) => {
+    if (signal.aborted) {
+      return problem('deadline_exceeded', 'The deadline passed while the body was being read.');
+    }
+    throw error;
+  });
   if (read.kind === 'problem') {
     return read;
   }

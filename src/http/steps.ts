@@ -14,6 +14,7 @@ import { chooseTarget, type ModelConfig } from '../model/choose.ts';
 import { draftOf } from '../model/reply.ts';
 import type { SchemaChecker } from '../result/schema-check.ts';
 import type { FunctionOrigin, StepRequest } from '../step/request.ts';
+import { tenantModel } from '../tenants.ts';
 import { readBody } from './read-body.ts';
 import { resultSchemaProblem } from './result-schema.ts';
 import { askedOf, includesOf, limitsOf, type OperatorLimits, resultAsk, sourcesOf } from './step-request.ts';
@@ -131,15 +132,6 @@ async function finishStep(
       traceparent: traceparentOf(http),
     },
   };
-}
-
-function tenantModel(tenant: Tenant): ModelConfig | null {
-  const { model } = tenant;
-  if (model === undefined) {
-    return null;
-  }
-  const { signing_secret: signingSecret, ...rest } = model;
-  return { ...rest, ...(signingSecret === undefined ? {} : { signingSecret }) };
 }
 
 /** A valid W3C `traceparent` of the caller, else null: nothing else of a header is passed on. */

@@ -3,6 +3,7 @@ import type { Computation } from '../contract/computation.ts';
 import type { FailureCode } from '../contract/failure.ts';
 import type { ProblemCode } from '../contract/problem.ts';
 import type { CheckState } from '../contract/readiness.ts';
+import type { LedgerOp } from '../metering/ledger.ts';
 import type { Metered } from '../metering/permit.ts';
 import type { ModelOutcome } from '../model/port.ts';
 
@@ -17,21 +18,6 @@ export type ContainerStartOutcome = (typeof CONTAINER_START_OUTCOMES)[number];
 /** Where a container of this instance is in its life. */
 export const CONTAINER_STATES = ['starting', 'ready', 'running', 'removing'] as const;
 export type ContainerState = (typeof CONTAINER_STATES)[number];
-
-/** What is asked of the ledger. */
-export const LEDGER_OPS = [
-  'check',
-  'open',
-  'started',
-  'settle',
-  'amend',
-  'release',
-  'usage',
-  'recover',
-  'prune',
-  'ready',
-] as const;
-export type LedgerOp = (typeof LEDGER_OPS)[number];
 
 export const FUNCTION_CACHE_OUTCOMES = ['hit', 'miss', 'stored', 'evicted'] as const;
 export type FunctionCacheOutcome = (typeof FUNCTION_CACHE_OUTCOMES)[number];

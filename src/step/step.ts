@@ -1,8 +1,10 @@
+import type { Quota } from '../contract/computation.ts';
 import { isProblem, type Problem, problem } from '../contract/problem.ts';
 import type { Tenant } from '../contract/tenant.ts';
-import type { Meter, Permit, Quotas } from '../metering/permit.ts';
+import type { Permit, Quotas } from '../metering/permit.ts';
 import { quotaOf, type StepAnswer, stepAnswer } from './answer.ts';
 import { finishedStep } from './finished.ts';
+import { PHASES } from './observer.ts';
 import { admittedFunction, lastRefusal, writtenFunction } from './function.ts';
 import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
@@ -22,6 +24,12 @@ export function createStep(ports: StepPorts): Step {
     const end = await timed(trace, ports.clock, 'total', () => walk(ports, request, trace, signal)).catch(
       (error: unknown) => (error instanceof Error ? error : new Error('something not an Error was thrown')),
     );
+    for (const phase of PHASES) {
+      const ms = trace.phases[phase];
+      if (ms !== undefined) {
+        ports.observer.phase(phase, ms);
+      }
+    }
     ports.observer.stepFinished(finishedStep(request, trace, ports.pack.digest, signal, end));
     if (end instanceof Error) {
       throw end;
@@ -53,7 +61,7 @@ async function walk(
     return lastRefusal(request, fn, signal) ?? (await runAndSettle(ports, request, fn, permit, trace, signal));
   } finally {
     await permit.release();
-    trace.quota = await currentQuota(ports.meter, request.tenant);
+    trace.quota = await currentQuota(ports, request.tenant);
   }
 }
 
@@ -74,7 +82,12 @@ export function quotasOf(tenant: Tenant): Quotas {
   return { computeRuns: tenant.quotas.compute_runs, computeSeconds: tenant.quotas.compute_seconds };
 }
 
-async function currentQuota(meter: Meter, tenant: Tenant): Promise<ReturnType<typeof quotaOf> | null> {
+async function currentQuota({ meter, observer }: StepPorts, tenant: Tenant): Promise<Quota | null> {
   const usage = await meter.usage(tenant.id);
-  return isProblem(usage) ? null : quotaOf(tenant, usage);
+  if (isProblem(usage)) {
+    return null;
+  }
+  observer.quota(tenant.id, 'compute_runs', usage.computeRuns, tenant.quotas.compute_runs);
+  observer.quota(tenant.id, 'compute_seconds', usage.computeSeconds, tenant.quotas.compute_seconds);
+  return quotaOf(tenant, usage);
 }

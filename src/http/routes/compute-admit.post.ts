@@ -31,7 +31,7 @@ export function admitRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     (http, reply) =>
-      underDeadline(reply, deps.stepReader.limits.timeoutSeconds * 1000, async ({ signal }) => {
+      underDeadline(reply, deps, async ({ signal }) => {
         const read = await readBody(deps.stepReader.reader, check, http.body, signal);
         if (isProblem(read)) {
           return sendProblem(reply, read);

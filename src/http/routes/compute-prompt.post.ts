@@ -29,7 +29,7 @@ export function promptRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     (http, reply) =>
-      underDeadline(reply, deps.stepReader.limits.timeoutSeconds * 1000, async ({ signal }) => {
+      underDeadline(reply, deps, async ({ signal }) => {
         const read = await readBody(deps.stepReader.reader, check, http.body, signal);
         if (isProblem(read)) {
           return sendProblem(reply, read);

@@ -11,7 +11,7 @@ type ReadStepFrom = (deps: StepReader, call: Call, signal: AbortSignal) => Promi
 /** Reads a step out of the body, takes it, and answers its Computation; one deadline over all of it. */
 export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom) {
   return (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    underDeadline(reply, deps.stepReader.limits.timeoutSeconds * 1000, async (deadline) => {
+    underDeadline(reply, deps, async (deadline) => {
       if (http.headers['idempotency-key'] !== undefined) {
         return sendProblem(reply, NO_IDEMPOTENCY);
       }

@@ -1,0 +1,104 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import closeWithGrace from 'close-with-grace';
+import { composeService } from './compose.ts';
+import { loadConfig, settingsTable } from './config.ts';
+import { createKey } from './tenants.ts';
+
+const USAGE = `compute-step <command>
+
+  serve                  the HTTP API; settings come from the environment (serve --help lists them)
+  key create             a new API key and its tenants-file entry
+      --tenant <id>      lower-case letters, digits, - and _
+      --runs <n>         compute_runs a month; "unlimited" for no cap
+      --seconds <n>      compute_seconds a month; "unlimited" for no cap
+`;
+
+/** A word on standard output; nothing else in the service writes there but the log. */
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Ends with 2 and what is wrong, one line each. */
+function refuse(lines: readonly string[]): void {
+  process.stderr.write(`${lines.join('\n')}\n`);
+  process.exitCode = 2;
+}
+
+function version(): string {
+  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
+    .version;
+}
+
+async function serve(args: readonly string[]): Promise<void> {
+  if (args.includes('--help') || args.includes('-h')) {
+    say(`Settings of \`compute-step serve\` (environment)\n\n${settingsTable()}`);
+    return;
+  }
+  if (args.length > 0) {
+    return refuse([`serve takes no arguments but --help; settings come from the environment`]);
+  }
+  const config = loadConfig();
+  if ('kind' in config) {
+    return refuse(config.faults);
+  }
+  const service = await composeService(config, version());
+  if ('faults' in service) {
+    return refuse(service.faults);
+  }
+  process.on('SIGHUP', () => service.reloadTenants());
+  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => service.close());
+  await service.listen();
+}
+
+const KEY_OPTIONS = {
+  tenant: { type: 'string' },
+  runs: { type: 'string' },
+  seconds: { type: 'string' },
+} as const;
+
+function createKeyCommand(args: readonly string[]): void {
+  let values: { tenant?: string; runs?: string; seconds?: string };
+  try {
+    ({ values } = parseArgs({ args: [...args], options: KEY_OPTIONS }));
+  } catch (error) {
+    return refuse([(error as Error).message, '', USAGE]);
+  }
+  const caps = { runs: cap(values.runs), seconds: cap(values.seconds) };
+  const faults = [
+    ...(/^[a-z0-9][a-z0-9_-]{0,62}$/.test(values.tenant ?? '')
+      ? []
+      : ['--tenant must be 1 to 63 lower-case letters, digits, - or _']),
+    ...(caps.runs === undefined ? ['--runs must be a whole number, or "unlimited"'] : []),
+    ...(caps.seconds === undefined ? ['--seconds must be a whole number, or "unlimited"'] : []),
+  ];
+  if (faults.length > 0 || values.tenant === undefined || caps.runs === undefined || caps.seconds === undefined) {
+    return refuse(faults);
+  }
+  const { key, entry } = createKey(values.tenant, caps.runs, caps.seconds);
+  say(`API key (shown once; keep it safe):\n\n  ${key}\n\nEntry for "tenants" in TENANTS_FILE:\n`);
+  say(JSON.stringify(entry, null, 2));
+}
+
+/** A cap: null is unlimited, undefined a fault. There is no default: a quota is a decision. */
+function cap(text: string | undefined): number | null | undefined {
+  if (text === 'unlimited') {
+    return null;
+  }
+  const value = Number(text);
+  return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
+
+const [command, ...rest] = process.argv.slice(2);
+if (command === 'serve') {
+  await serve(rest);
+} else if (command === 'key' && rest[0] === 'create') {
+  createKeyCommand(rest.slice(1));
+} else if (command === undefined || command === '--help' || command === 'help') {
+  say(USAGE);
+} else if (command === '--version') {
+  say(version());
+} else {
+  refuse([`unknown command: ${command.slice(0, 64)}`, '', USAGE]);
+}
