@@ -61,7 +61,7 @@ export function readAllowedHosts(entries: readonly string[]): ReadonlySet<string
   const hosts = new Set<string>();
   const faults: string[] = [];
   for (const [index, entry] of entries.entries()) {
-    const match = /^([^/?#@\\\s]+):(\d{1,5})$/.exec(entry.trim());
+    const match = /^([^/?#@*\\\s]+):(\d{1,5})$/.exec(entry.trim());
     const text = `http://${match?.[1] ?? ''}/`;
     const url = URL.canParse(text) ? new URL(text) : null;
     const port = Number(match?.[2]);

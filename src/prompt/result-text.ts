@@ -14,7 +14,7 @@ const RETURN = {
   datetime:
     'a moment: a datetime.datetime that has a time zone (or its RFC 3339 text with an offset). Give a naive one the zone UTC',
   table:
-    'a table: {"columns": [{"name": "…", "type": "…"}], "rows": [[…], …]}. Each column\'s type is one of number, integer, string, boolean, decimal, date, datetime, any; every row is a list with one cell a column, in the order of the columns; a missing cell is None',
+    'a table: {"columns": [{"name": "…", "type": "…"}], "rows": [[…], …]}. Each column\'s type is one of number, integer, string, boolean, array, object, decimal, date, datetime, any; every row is a list with one cell a column, in the order of the columns; a missing cell is None',
   any: 'whatever JSON value answers the instruction best: a number, a string, a bool, a list, a dict or None',
 } as const satisfies Record<ResultType, string>;
 

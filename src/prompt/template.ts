@@ -17,7 +17,7 @@ export function fillTemplate(template: string, values: Readonly<Record<Placehold
   return template.replace(PLACEHOLDER, (whole, name: string) => values[name.trim() as Placeholder] ?? whole);
 }
 
-/** Faults of a pack's templates: unknown placeholders, braces that are none, a needed one in neither of them. */
+/** Faults of a pack's templates: unknown placeholders, braces that open none, a placeholder in neither of them. */
 export function placeholderFaults(templates: { readonly system: string; readonly user: string }): string[] {
   const faults: string[] = [];
   const used = new Set<string>();
@@ -29,8 +29,9 @@ export function placeholderFaults(templates: { readonly system: string; readonly
         faults.push(`${file}.md: {{${name.slice(0, 40)}}} is unknown; known are ${PLACEHOLDERS.join(', ')}`);
       }
     }
-    if (/\{\{|\}\}/.test(template.replace(PLACEHOLDER, ''))) {
-      faults.push(`${file}.md: braces {{ or }} stand alone; write {{name}} for a placeholder`);
+    // "}}" alone is common in JSON and harmless; "{{" alone is a placeholder gone wrong.
+    if (template.replace(PLACEHOLDER, '').includes('{{')) {
+      faults.push(`${file}.md: {{ opens no placeholder; write {{name}}, or put a space between the braces`);
     }
   }
   for (const name of PLACEHOLDERS) {
