@@ -62,6 +62,8 @@ export function createInstanceLocks(directory: string): InstanceLocks {
 function tryLock(path: string): Database.Database | null {
   const lock = new Database(path, { timeout: 0 });
   try {
+    // Nothing is ever written, so a journal file would only be left lying about.
+    lock.exec('pragma journal_mode = memory');
     lock.exec('begin exclusive');
     return lock;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
   CompiledQuery,
@@ -36,7 +36,8 @@ export function sqliteDialect(options: { readonly path: string }): SqlDialect {
     rowLocks: false,
     async connect() {
       if (inode === null) mkdirSync(dirname(path), { recursive: true });
-      else statSync(path);
+      // SQLite gives its log files the mode of the file: made read-only, they would outlive the file's repair.
+      if (inode !== null || existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
       const database = openDatabase(path);
       inode = statSync(path).ino;
       return new Kysely<LedgerTables>({
@@ -117,6 +118,11 @@ function withStatementCache(database: Database.Database): SqliteDatabase {
     },
     close() {
       statements.clear();
+      // The native handle closes when its statements are collected. The file is to be complete now, so that a
+      // copy of it alone is a backup; where that fails, the next start reads the log.
+      try {
+        database.exec('pragma wal_checkpoint(truncate)');
+      } catch {}
       database.close();
     },
   };
