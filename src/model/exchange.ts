@@ -49,13 +49,16 @@ export async function exchange(
     maxHeaderSize: HEADER_MAX_BYTES,
     strictContentLength: true,
   });
+  // undici hears a signal only once it has a connection; destroying the client ends resolving and connecting too.
+  const destroy = () => void client.destroy().catch(() => {});
+  signal.addEventListener('abort', destroy);
   try {
+    if (signal.aborted) return { kind: 'failed', reason: 'timeout' };
     const { statusCode, headers, body } = await client.request({
       method: 'POST',
       path: `${outgoing.url.pathname}${outgoing.url.search}`,
       headers: outgoing.headers,
       body: outgoing.body,
-      signal,
     });
     // What happens to a body that nobody reads is of no interest, but unheard it would end the process.
     body.on('error', () => {});
@@ -86,8 +89,9 @@ export async function exchange(
     if (error instanceof ConnectFailed) return { kind: 'failed', reason: 'connect_failed', code: error.code };
     return { kind: 'failed', reason: 'connection_lost', code: errorCode(error) };
   } finally {
+    signal.removeEventListener('abort', destroy);
     // Ends the socket in every case: an endless or dripping body stops here.
-    client.destroy().catch(() => {});
+    destroy();
   }
 }
 

@@ -30,6 +30,10 @@ export function fencedBlocks(text: string): readonly FencedBlock[] {
   while (at < text.length && blocks.length < MAX_BLOCKS) {
     const lineEnd = endOfLine(text, at);
     const line = text.slice(at, lineEnd);
+    if (!line.includes('```') && !line.includes('~~~')) {
+      at = lineEnd + 1;
+      continue;
+    }
     const opening = openingFence(line.trimEnd());
     const oneLine = opening === null ? singleLineBlock(line, at) : null;
     if (oneLine !== null) blocks.push(oneLine);
@@ -45,7 +49,7 @@ export function fencedBlocks(text: string): readonly FencedBlock[] {
       inline === undefined ? Math.min(lineEnd + 1, text.length) : at + line.trimEnd().length - inline.length;
     const found = OTHER_LANGUAGE.test(info) ? firstFenceLine(text, from) : pythonCodeEnd(text, from);
     const close = found.inString ? lastFenceLine(text, from) : found;
-    const code = text.slice(from, close.end);
+    const code = text.slice(from, close.closed ? lineStartBefore(text, close.end) : close.end);
     blocks.push({
       code: unindent(code, /^[ \t]*/.exec(line)?.[0] ?? ''),
       closed: close.closed,
@@ -107,6 +111,11 @@ function afterFence(text: string, at: number): number {
   return /^[A-Za-z0-9_+.-]+[ \t]*$/.test(rest) && isLineStart(text, at) ? at : end;
 }
 
+/** Where the line of a fence begins if only its indentation stands before it, else the fence itself. */
+function lineStartBefore(text: string, at: number): number {
+  return isLineStart(text, at) ? text.lastIndexOf('\n', at - 1) + 1 : at;
+}
+
 function isLineStart(text: string, at: number): boolean {
   return text.slice(text.lastIndexOf('\n', at - 1) + 1, at).trim() === '';
 }
@@ -128,9 +137,10 @@ function closedAt(from: number, match: RegExpExecArray) {
   return { end: from + match.index + indent, closed: true, inString: false };
 }
 
-/** Takes the fence's own indentation off every line, as far as the line has it. */
+/** Takes the fence's own indentation off every line, as far as the line has it, if the code has it at all. */
 function unindent(code: string, indent: string): string {
-  if (indent === '') return code;
+  const first = /^[^\S\n]*\S/m.exec(code)?.[0] ?? '';
+  if (indent === '' || !first.startsWith(indent)) return code;
   return code
     .split('\n')
     .map((line) => {

@@ -83,6 +83,8 @@ export function looksLikePython(line: string): boolean {
 }
 
 const WRAPPER = /^(?:<\/?[A-Za-z_|]{1,32}>|\[\/?PYTHON\]|python3?|py)$/i;
+/** Controls and invisible characters, for which admission refuses a function by name. */
+const NOT_IN_PROSE = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const WORDS = /\p{L}{2,}/gu;
 
 /**
@@ -93,7 +95,8 @@ const WORDS = /\p{L}{2,}/gu;
 export function isProse(line: string): boolean {
   const text = line.trimEnd();
   if (WRAPPER.test(text)) return true;
-  if (text.length > 4_000 || looksLikePython(text)) return false;
+  if (text.length > 4_000 || looksLikePython(text) || NOT_IN_PROSE.test(text)) return false;
+  if (/^\p{L}[\p{L}\p{N} ]*[:：]$/u.test(text)) return true;
   if (!/^(?:[-*+>][ ]|\d{1,3}[.)][ ]|\*\*|__?|[\p{L}"'(])/u.test(text)) return false;
   const words = text.match(WORDS)?.length ?? 0;
   return words >= 8 || (words >= 2 && /[.:!?…。：！？)*_]$/u.test(text) && !/[=;]/.test(text));

@@ -24,7 +24,7 @@ export interface NoFunction {
  * Replies longer than this (UTF-16 units) hold no function anyone would admit (sources end at 64 KiB); the
  * rest is room for reasoning and prose.
  */
-const REPLY_MAX_CHARS = 1024 * 1024;
+const REPLY_MAX_CHARS = 512 * 1024;
 
 /**
  * Code that a caller hands in, as a Draft: CRLF becomes LF, one fence around the whole of it is removed, the

@@ -52,7 +52,13 @@ export async function asking(
   });
   const ended = await model.ask(prompt, to, given ?? context, signal ?? new AbortController().signal);
   await model.close();
-  return { ended, waits, outcomes, problem: problemOf(ended), source: 'source' in ended ? ended.source : null };
+  return {
+    ended,
+    waits,
+    outcomes,
+    problem: problemOf(ended),
+    source: 'source' in ended ? ended.source : null,
+  };
 }
 
 export function problemOf(ended: Draft | Problem): Problem | null {

@@ -119,7 +119,11 @@ describe('an answer', () => {
     ['no JSON', { body: 'canary' }, { reason: 'answer_not_json' }],
     ['JSON without code', { body: '{"canary": 1}' }, { reason: 'answer_not_understood' }],
     ['code that is no text', { body: '{"code": ["canary"]}' }, { reason: 'answer_not_understood' }],
-    ['a web page', { body: 'canary', headers: { 'content-type': 'text/html' } }, { reason: 'answer_not_understood' }],
+    [
+      'a web page',
+      { body: 'canary', headers: { 'content-type': 'text/html' } },
+      { reason: 'answer_not_understood' },
+    ],
     ['an empty function', { text: ' \n' }, { reason: 'empty_answer' }],
     ['prose', { text: 'I am sorry, canary.' }, { reason: 'no_function' }],
     ['bytes that are not UTF-8', { body: Buffer.from([0x7b, 0xff, 0x7d]) }, { reason: 'answer_not_utf8' }],
@@ -140,7 +144,10 @@ describe('an answer', () => {
       const { problem } = await asking(target(server.url), {
         allowedHosts: [server.hostPort, metadata.hostPort],
       });
-      expect(problem).toMatchObject({ code: 'model_failed', extra: { reason: 'redirect', webhook_status: status } });
+      expect(problem).toMatchObject({
+        code: 'model_failed',
+        extra: { reason: 'redirect', webhook_status: status },
+      });
     }
     expect(metadata.requests).toHaveLength(0);
   });
@@ -233,7 +240,7 @@ describe('the deadline', () => {
     clearInterval(drip);
   });
 
-  test('covers resolving the name', async () => {
+  test('covers resolving the name', { timeout: 5_000 }, async () => {
     const to = target('http://model.test:1234/');
     const { problem } = await asking(to, { timeoutMs: 200, resolve: () => new Promise(() => {}) });
     expect(problem?.code).toBe('model_timeout');
@@ -285,7 +292,11 @@ describe('a retry', () => {
       signingSecret: SECRET,
     });
     let now = Date.now();
-    const clock = { now: () => new Date((now += 1_000)), monotonicNs: () => 0n };
+    const later = () => {
+      now += 1_000;
+      return new Date(now);
+    };
+    const clock = { now: later, monotonicNs: () => 0n };
     const { source, waits } = await asking(target(server.url, { signingSecret: SECRET }), { clock });
     expect(source).toBe(FUNCTION);
     expect(waits).toEqual([3_250]);
