@@ -27,7 +27,7 @@ LATE_MODULES = ("_strptime", "_pylong")
 # Codecs besides those that str.encode knows by itself; a codec not here is an unknown encoding (LookupError).
 CODECS = (
     "ascii latin-1 utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be utf-7 cp437 cp850 cp1250 "
-    "cp1251 cp1252 iso8859-2 iso8859-15 mac-roman koi8-r unicode-escape raw-unicode-escape idna punycode"
+    "cp1251 cp1252 iso8859-2 iso8859-15 mac-roman koi8-r unicode-escape raw-unicode-escape"
 ).split()
 # Generated code needs these of the namespace it runs in (`__hash__` and the frozen `__setattr__` of dataclasses).
 _GENERATED_CODE = ("hash", "super")
@@ -133,8 +133,9 @@ def _one_argument_type():
             raise refusal("type() of a class is not available to a compute function")
         return real_type(value)
 
-    type_.__name__ = "type"
-    return _bare(type_)
+    bare = _bare(type_)
+    bare.__name__ = bare.__qualname__ = "type"
+    return bare
 
 
 def _bare(function):
