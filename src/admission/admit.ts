@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import type { AdmissionRefusal } from '../contract/admission.ts';
+import type { Draft } from '../model/reply.ts';
+import { JudgedSource } from './judged-source.ts';
+import { type AdmittedModules, admittedModules, type ModuleTable } from './modules.ts';
+import { createPythonParser, type PythonParser } from './parse.ts';
+import { refusalAt } from './refusal.ts';
+import { PARSE_FAULTS, parseFaults } from './rules/parse-faults.ts';
+import type { Rule, RuleText } from './rules/rule.ts';
+import { TEXT_RULES, TREE_RULES } from './rules/rule-table.ts';
+import { canonicalSource, type SourceText } from './source-text.ts';
+import type { SyntaxNode } from './syntax-tree.ts';
+
+declare const admittedBrand: unique symbol;
+
+/**
+ * A function that every rule admitted, in its canonical form: LF line ends, one newline at the end. These bytes
+ * were judged, and these are to be run. Only `Admission.admit` makes one.
+ */
+export interface AdmittedFunction {
+  readonly [admittedBrand]: true;
+  readonly text: string;
+  /** Hex SHA-256 of `bytes()`. */
+  readonly sha256: string;
+  readonly lineCount: number;
+  /** The UTF-8 bytes; each call gives a copy of its own. */
+  bytes(): Buffer;
+}
+
+/** Judges functions by static analysis. Holds no state between two functions. */
+export interface Admission {
+  /** The function, ready to run, or its first refusal by line and column. */
+  admit(draft: Draft): AdmittedFunction | AdmissionRefusal;
+  /** Every refusal, sorted by line and column, at most MAX_REFUSALS; empty if the function is admitted. */
+  all(draft: Draft): AdmissionRefusal[];
+}
+
+/** The most refusals of one source; the first ones are kept. */
+export const MAX_REFUSALS = 200;
+
+/** Whether an answer of `admit` is a refusal. */
+export function isRefusal(verdict: AdmittedFunction | AdmissionRefusal): verdict is AdmissionRefusal {
+  return 'admitted' in verdict;
+}
+
+/** Makes the judge for one module table. Loads the grammar, so make one a process and table. */
+export async function createAdmission(table: ModuleTable): Promise<Admission> {
+  const modules = admittedModules(table);
+  const parser = await createPythonParser();
+  return {
+    admit(draft) {
+      const source = canonicalSource(draft.source);
+      const [first] = judge(source, modules, parser);
+      return first ?? admitted(source);
+    },
+    all: (draft) => judge(canonicalSource(draft.source), modules, parser),
+  };
+}
+
+function admitted({ text, lineStarts }: SourceText): AdmittedFunction {
+  const sha256 = createHash('sha256').update(text, 'utf8').digest('hex');
+  const bytes = () => Buffer.from(text, 'utf8');
+  return Object.freeze({ text, sha256, lineCount: lineStarts.length, bytes }) as AdmittedFunction;
+}
+
+function judge(source: SourceText, modules: AdmittedModules, parser: PythonParser): AdmissionRefusal[] {
+  const refusals: AdmissionRefusal[] = [];
+  const refuser = (rule: RuleText) => (offset: number, name: string, message: string, hint?: string) => {
+    refusals.push(refusalAt(source, offset, rule.id, name, message, hint ?? rule.hint));
+  };
+  for (const rule of TEXT_RULES) rule.check(source.text, refuser(rule));
+  if (refusals.length > 0) return sorted(refusals);
+  const parsed = parser.parse(source.text);
+  if (!parsed.ok) {
+    const { name, message, hint } = PARSE_FAULTS[parsed.fault];
+    return [refusalAt(source, parsed.offset, parseFaults.id, name, message, hint)];
+  }
+  visitTree(new JudgedSource(source, parsed.root, modules), (rule) => {
+    const refuse = refuser(rule);
+    return (at, name, message, hint) => refuse(at.start, name, message, hint);
+  });
+  return sorted(refusals);
+}
+
+/** Shows every node to the rules that look at its type, without recursion. */
+function visitTree(judged: JudgedSource, refuserOf: (rule: Rule) => Parameters<Rule['visit']>[2]): void {
+  const everywhere: Visitor[] = [];
+  const byType = new Map<string, Visitor[]>();
+  for (const rule of TREE_RULES) {
+    const refuse = refuserOf(rule);
+    const visitor: Visitor = (node) => rule.visit(node, judged, refuse);
+    for (const type of rule.on) {
+      if (type === '*') everywhere.push(visitor);
+      else byType.set(type, [...(byType.get(type) ?? []), visitor]);
+    }
+  }
+  const waiting: SyntaxNode[] = [judged.root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    for (const visit of everywhere) visit(node);
+    for (const visit of byType.get(node.type) ?? []) visit(node);
+    for (const child of node.children) waiting.push(child);
+  }
+}
+
+type Visitor = (node: SyntaxNode) => void;
+
+/** By line, then column; the sort is stable, so rules keep their order at one place. */
+function sorted(refusals: AdmissionRefusal[]): AdmissionRefusal[] {
+  return refusals.sort((a, b) => a.line - b.line || a.column - b.column).slice(0, MAX_REFUSALS);
+}

@@ -1,0 +1,207 @@
+import { type BoundNames, bindNames } from './bind-names.ts';
+import type { AdmittedModules } from './modules.ts';
+import type { Binding, Candidates, Imported, Load, ScopedName } from './scope.ts';
+import type { SourceText } from './source-text.ts';
+import { ancestorOf, partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
+
+/** A node that stands for a member of a module: `module` is known to be one, `name` may be anything. */
+export interface Member {
+  readonly module: string;
+  readonly name: string;
+}
+
+const NOTHING: Candidates = { names: [], builtin: false };
+
+/** A parsed source with the answers that rules ask of it: which names, modules and members a node may mean. */
+export class JudgedSource {
+  readonly source: SourceText;
+  readonly root: SyntaxNode;
+  readonly modules: AdmittedModules;
+  readonly bound: BoundNames;
+  private readonly loadOf = new Map<SyntaxNode, Load>();
+  private readonly bindingOf = new Map<SyntaxNode, Binding>();
+  private readonly loadsByName = new Map<string, Load[]>();
+
+  constructor(source: SourceText, root: SyntaxNode, modules: AdmittedModules) {
+    this.source = source;
+    this.root = root;
+    this.modules = modules;
+    this.bound = bindNames(root);
+    for (const load of this.bound.loads) {
+      this.loadOf.set(load.node, load);
+      const others = this.loadsByName.get(load.name);
+      if (others) others.push(load);
+      else this.loadsByName.set(load.name, [load]);
+    }
+    for (const binding of this.bound.bindings) this.bindingOf.set(binding.node, binding);
+  }
+
+  /** The load at an identifier, or null where it binds, or is no name of a scope. */
+  load(node: SyntaxNode): Load | null {
+    return this.loadOf.get(node) ?? null;
+  }
+
+  /** The binding at an identifier, or null. */
+  binding(node: SyntaxNode): Binding | null {
+    return this.bindingOf.get(node) ?? null;
+  }
+
+  /** What an identifier may mean where it is loaded. */
+  candidates(node: SyntaxNode): Candidates {
+    const load = this.loadOf.get(node);
+    return load ? load.scope.candidates(load.name) : NOTHING;
+  }
+
+  /** Every load that may mean this name. */
+  loadsOf(name: ScopedName): Load[] {
+    return (this.loadsByName.get(name.name) ?? []).filter((load) =>
+      load.scope.candidates(load.name).names.includes(name),
+    );
+  }
+
+  /** Whether an identifier may mean this builtin. */
+  isBuiltin(node: SyntaxNode, name: string): boolean {
+    return node.type === 'identifier' && node.text === name && this.candidates(node).builtin;
+  }
+
+  /** The modules that an expression may be: `math`, `collections.abc`. */
+  modulesOf(expression: SyntaxNode): string[] {
+    const node = unwrapped(expression);
+    if (node.type === 'identifier') {
+      const found = this.candidates(node).names.flatMap((name) =>
+        name.bindings.map(({ imported }) => this.importedModule(imported)),
+      );
+      return [...new Set(found.filter((module) => module !== null))];
+    }
+    return this.membersOf(node)
+      .map(({ module, name }) => `${module}.${name}`)
+      .filter((module) => this.modules.has(module) || this.modules.isPackage(module));
+  }
+
+  /**
+   * The members of modules that an expression may be: `sqrt` after `from math import sqrt`, `math.sqrt`, and a
+   * pattern's `math.pi`. Anything after a module's dot is one, admitted or not.
+   */
+  membersOf(expression: SyntaxNode): Member[] {
+    const node = unwrapped(expression);
+    if (node.type === 'identifier') {
+      return this.candidates(node).names.flatMap((name) =>
+        name.bindings.flatMap(({ imported }) =>
+          imported !== null && imported.name !== null
+            ? [{ module: imported.module, name: imported.name }]
+            : [],
+        ),
+      );
+    }
+    const [object, attribute] = partsOf(node);
+    if (object === undefined || attribute === undefined) return [];
+    if (node.type !== 'attribute' && node.type !== 'dotted_name') return [];
+    return this.modulesOf(object).map((module) => ({ module, name: attribute.text }));
+  }
+
+  /** The module that an import binds, or null where it binds a member of one, or where there is no import. */
+  importedModule(imported: Imported | null): string | null {
+    if (imported === null) return null;
+    if (imported.name === null) return imported.module;
+    const module = `${imported.module}.${imported.name}`;
+    return this.modules.has(module) ? module : null;
+  }
+
+  /** Whether a node's value is read, not stored into or deleted. */
+  inLoad(node: SyntaxNode): boolean {
+    let at = node;
+    while (at.parent !== null && LOAD_GROUPS.has(at.parent.type) && at.field !== 'right') at = at.parent;
+    return at.field !== 'left' && at.parent?.type !== 'delete_statement' && at.type !== 'as_pattern_target';
+  }
+
+  /** Whether an expression may be this member of this module. */
+  mayBe(expression: SyntaxNode, module: string, names: readonly string[]): boolean {
+    return this.membersOf(expression).some(
+      (member) => member.module === module && names.includes(member.name),
+    );
+  }
+
+  /** The one class of the source that an expression names, or null if it may be anything else. */
+  classOf(expression: SyntaxNode): SyntaxNode | null {
+    const node = unwrapped(expression);
+    if (node.type !== 'identifier') return null;
+    const [name, second] = this.candidates(node).names;
+    if (name === undefined || second !== undefined) return null;
+    const [binding, another] = name.bindings;
+    return binding?.kind === 'class' && another === undefined ? binding.value : null;
+  }
+
+  /** Whether a node stands in an annotation, as itself or inside brackets: never passed to a call there. */
+  inAnnotation(node: SyntaxNode): boolean {
+    for (let at = node.parent; at !== null; at = at.parent) {
+      if (at.type === 'type' && at.field !== null) return true;
+      if (!ANNOTATION_PARTS.has(at.type)) return false;
+    }
+    return false;
+  }
+
+  /** Whether a node stands among the bases of a class. */
+  isClassBase(node: SyntaxNode): boolean {
+    const list = node.parent;
+    return list?.type === 'argument_list' && list.field === 'superclasses';
+  }
+
+  /** Whether a node is what `isinstance` or `issubclass` is asked about: the second argument or one of its tuple. */
+  isClassTest(node: SyntaxNode): boolean {
+    const at = node.parent?.type === 'tuple' ? node.parent : node;
+    const list = at.parent;
+    const callee = list?.parent?.children[0];
+    if (list?.type !== 'argument_list' || list.field !== 'arguments' || callee === undefined) return false;
+    if (partsOf(list)[1] !== at) return false;
+    return this.isBuiltin(callee, 'isinstance') || this.isBuiltin(callee, 'issubclass');
+  }
+
+  /**
+   * Whether an identifier is a method's parameter of this name, also from a function or comprehension inside the
+   * method: the only things that `self`, `cls` and `other` may mean where a rule gives them more.
+   */
+  isMethodParameter(expression: SyntaxNode, names: readonly string[]): boolean {
+    const node = unwrapped(expression);
+    if (node.type !== 'identifier' || !names.includes(node.text)) return false;
+    const { names: found, builtin } = this.candidates(node);
+    if (builtin || found.length === 0) return false;
+    return found.every(
+      ({ scope, bindings }) =>
+        scope.kind === 'function' &&
+        scope.parent?.kind === 'class' &&
+        bindings.every(({ kind }) => kind === 'parameter'),
+    );
+  }
+
+  /** The class around a node's own scope when the node stands directly in a class body, else null. */
+  classBodyOf(statement: SyntaxNode): SyntaxNode | null {
+    const definition = ancestorOf(statement, ['class_definition', 'function_definition', 'lambda']);
+    return definition?.type === 'class_definition' ? definition : null;
+  }
+}
+
+const ANNOTATION_PARTS = new Set([
+  'type',
+  'generic_type',
+  'type_parameter',
+  'union_type',
+  'binary_operator',
+  'subscript',
+  'attribute',
+  'list',
+  'tuple',
+  'parenthesized_expression',
+]);
+
+/** Nodes that group targets on the left of an assignment. */
+const LOAD_GROUPS = new Set([
+  'pattern_list',
+  'tuple_pattern',
+  'list_pattern',
+  'list_splat_pattern',
+  'tuple',
+  'list',
+  'expression_list',
+  'parenthesized_expression',
+  'as_pattern_target',
+]);

@@ -1,0 +1,24 @@
+/** Module name -> the public names of it that a function may use. It comes from the prompt pack. */
+export type ModuleTable = Readonly<Record<string, readonly string[]>>;
+
+/** The table made ready for look-ups; only its own keys count, so `constructor` is no module. */
+export interface AdmittedModules {
+  has(module: string): boolean;
+  /** Whether some admitted module's name starts with `module.`. */
+  isPackage(module: string): boolean;
+  /** Whether `name` is an admitted member of `module` that is not a module itself. */
+  admits(module: string, name: string): boolean;
+  readonly names: readonly string[];
+}
+
+/** Prepares a pack's module table. */
+export function admittedModules(table: ModuleTable): AdmittedModules {
+  const members = new Map(Object.entries(table).map(([module, names]) => [module, new Set(names)]));
+  const names = [...members.keys()].sort();
+  return {
+    names,
+    has: (module) => members.has(module),
+    isPackage: (module) => names.some((name) => name.startsWith(`${module}.`)),
+    admits: (module, name) => members.get(module)?.has(name) === true,
+  };
+}

@@ -1,0 +1,16 @@
+import { wrapped } from '../syntax-tree.ts';
+import type { Rule } from './rule.ts';
+
+export const annotationOnly: Rule = {
+  id: 'name',
+  title: 'typing.Type',
+  reason: 'typing.Type holds type itself and calls it once a flag of it is set.',
+  hint: 'Use Type[...] in annotations only, or leave the annotation out.',
+  on: ['identifier', 'attribute', 'dotted_name'],
+  visit(node, judged, refuse) {
+    if (node.type === 'identifier' && judged.load(node) === null) return;
+    if (!judged.mayBe(node, 'typing', ['Type'])) return;
+    if (node.type !== 'dotted_name' && judged.inAnnotation(wrapped(node))) return;
+    refuse(node, 'Type', 'typing.Type may only stand in an annotation.');
+  },
+};

@@ -1,0 +1,76 @@
+import type { JudgedSource } from '../judged-source.ts';
+import type { AttributeStore } from '../scope.ts';
+import { childOf, partsOf, type SyntaxNode, unwrapped } from '../syntax-tree.ts';
+import type { Rule } from './rule.ts';
+
+/** What may be set on a decimal context. */
+const CONTEXT_ATTRIBUTES = new Set(['prec', 'rounding']);
+const CONTEXT_MAKERS = ['getcontext', 'localcontext', 'Context'];
+
+/** Whether a value is an instance of a class of the source, or None. */
+function isInstance(value: SyntaxNode | null, judged: JudgedSource): boolean {
+  if (value === null) return false;
+  const node = unwrapped(value);
+  if (node.type === 'none') return true;
+  if (node.type === 'conditional_expression') {
+    const [yes, , no] = partsOf(node);
+    return isInstance(yes ?? null, judged) && isInstance(no ?? null, judged);
+  }
+  const callee = node.type === 'call' ? childOf(node, 'function') : null;
+  return callee !== null && judged.classOf(callee) !== null;
+}
+
+/** Whether every binding of a name gives it a value that passes. */
+function isAlways(
+  object: SyntaxNode,
+  judged: JudgedSource,
+  passes: (value: SyntaxNode | null) => boolean,
+): boolean {
+  const node = unwrapped(object);
+  const [name, second] = node.type === 'identifier' ? judged.candidates(node).names : [];
+  if (name === undefined || second !== undefined) return false;
+  return name.bindings.every(
+    ({ kind, value }) => (kind === 'assign' || kind === 'with' || kind === 'walrus') && passes(value),
+  );
+}
+
+function isContext(object: SyntaxNode | null, judged: JudgedSource): boolean {
+  const node = object === null ? null : unwrapped(object);
+  const callee = node?.type === 'call' ? childOf(node, 'function') : null;
+  return callee !== null && judged.mayBe(callee, 'decimal', CONTEXT_MAKERS);
+}
+
+function isAdmitted(store: AttributeStore, judged: JudgedSource): boolean {
+  const object = childOf(store.node, 'object');
+  const attribute = childOf(store.node, 'attribute')?.text ?? '';
+  if (object === null || attribute.startsWith('__')) return false;
+  if (store.kind === 'for' || store.kind === 'with' || store.kind === 'except') return false;
+  if (judged.isMethodParameter(object, ['self'])) return true;
+  if (CONTEXT_ATTRIBUTES.has(attribute) && store.kind !== 'delete') {
+    if (isContext(object, judged)) return true;
+    if (isAlways(object, judged, (value) => isContext(value, judged))) return true;
+  }
+  // Where a value comes out of a with statement it is what __enter__ gave, which may be anything.
+  const node = unwrapped(object);
+  const entered = judged
+    .candidates(node)
+    .names.some(({ bindings }) => bindings.some(({ kind }) => kind === 'with'));
+  return !entered && isAlways(object, judged, (value) => isInstance(value, judged));
+}
+
+export const attributeStores: Rule = {
+  id: 'attribute',
+  title: 'Attributes that are set',
+  reason:
+    "Setting an attribute changes objects that are not the function's own, such as the fields of a dataclass or " +
+    'the flags of a typing alias.',
+  hint: 'Set attributes on self, or on a local name bound to an instance: item = Item(…). Else use a dictionary.',
+  on: ['module'],
+  visit(_node, judged, refuse) {
+    for (const store of judged.bound.stores) {
+      if (isAdmitted(store, judged)) continue;
+      const attribute = childOf(store.node, 'attribute')?.text ?? '';
+      refuse(store.node, `set ${attribute}`, 'This attribute may not be set or deleted here.');
+    }
+  },
+};

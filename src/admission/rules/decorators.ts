@@ -1,0 +1,69 @@
+import type { JudgedSource } from '../judged-source.ts';
+import { childOf, partsOf, type SyntaxNode } from '../syntax-tree.ts';
+import type { Rule } from './rule.ts';
+
+const PLAIN_BUILTINS = ['property', 'staticmethod', 'classmethod'];
+const PLAIN_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  dataclasses: ['dataclass'],
+  functools: ['lru_cache', 'cache', 'total_ordering'],
+  enum: ['unique'],
+};
+/** Decorators that may be called for their options. */
+const CALLED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  dataclasses: ['dataclass'],
+  functools: ['lru_cache'],
+};
+
+/** Whether every meaning of the expression is an admitted member; a name that is also bound otherwise is not. */
+function isMember(
+  expression: SyntaxNode,
+  judged: JudgedSource,
+  table: Readonly<Record<string, readonly string[]>>,
+) {
+  const members = judged.membersOf(expression);
+  if (expression.type === 'identifier') {
+    const { names } = judged.candidates(expression);
+    if (names.some(({ bindings }) => bindings.some(({ imported }) => imported === null))) return false;
+  }
+  return members.length > 0 && members.every(({ module, name }) => table[module]?.includes(name) === true);
+}
+
+/** `@x.setter` over `def x`, where the class body has defined `x` before. */
+function isSetter(expression: SyntaxNode, decorated: SyntaxNode | null, judged: JudgedSource): boolean {
+  const [object, attribute] = partsOf(expression);
+  const definition = decorated === null ? null : childOf(decorated, 'definition');
+  if (expression.type !== 'attribute' || object?.type !== 'identifier' || attribute?.text !== 'setter')
+    return false;
+  if (definition === null || childOf(definition, 'name')?.text !== object.text) return false;
+  const [own] = judged.candidates(object).names;
+  return own?.scope.kind === 'class' && own.bindings.every(({ kind }) => kind === 'def');
+}
+
+function isAdmitted(decorator: SyntaxNode, judged: JudgedSource): boolean {
+  const [expression] = partsOf(decorator);
+  if (expression === undefined) return false;
+  if (expression.type === 'call') {
+    const callee = childOf(expression, 'function');
+    return callee !== null && isMember(callee, judged, CALLED_MEMBERS);
+  }
+  if (expression.type === 'identifier' && PLAIN_BUILTINS.includes(expression.text)) {
+    return judged.candidates(expression).names.length === 0;
+  }
+  return isMember(expression, judged, PLAIN_MEMBERS) || isSetter(expression, decorator.parent, judged);
+}
+
+export const decorators: Rule = {
+  id: 'syntax',
+  title: 'Decorators',
+  reason: 'A decorator is a call without parentheses: @exec over @str runs a text.',
+  hint:
+    "Use only dataclass, property, a property's setter, staticmethod, classmethod, lru_cache, cache, " +
+    'total_ordering and unique; call other functions in the body instead.',
+  on: ['decorator'],
+  visit(node, judged, refuse) {
+    if (isAdmitted(node, judged)) return;
+    const [expression] = partsOf(node);
+    const callee = expression?.type === 'call' ? childOf(expression, 'function') : expression;
+    refuse(node, `@${callee?.text ?? ''}`, 'This decorator is not admitted.');
+  },
+};

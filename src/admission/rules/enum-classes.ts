@@ -1,0 +1,111 @@
+import type { JudgedSource } from '../judged-source.ts';
+import { decodedString } from '../python-string.ts';
+import { argumentsOf, childOf, partsOf, type SyntaxNode, wrapped } from '../syntax-tree.ts';
+import type { Rule } from './rule.ts';
+
+const ENUM_NAMES = ['Enum', 'IntEnum', 'StrEnum', 'Flag', 'IntFlag'];
+const LITERALS = new Set([
+  'integer',
+  'float',
+  'string',
+  'concatenated_string',
+  'true',
+  'false',
+  'tuple',
+  'list',
+]);
+
+/** Whether a class of the source is an enumeration, through at most so many bases as there are classes. */
+function isEnumClass(definition: SyntaxNode, judged: JudgedSource, seen: Set<SyntaxNode>): boolean {
+  if (seen.has(definition)) return false;
+  seen.add(definition);
+  const list = childOf(definition, 'superclasses');
+  return (list ? partsOf(list) : []).some((base) => {
+    if (judged.mayBe(base, 'enum', ENUM_NAMES)) return true;
+    if (base.type !== 'identifier') return false;
+    const bindings = judged.candidates(base).names.flatMap((name) => name.bindings);
+    return bindings.some(
+      ({ kind, value }) => kind === 'class' && value !== null && isEnumClass(value, judged, seen),
+    );
+  });
+}
+
+/** Whether a value surely makes a member: functions and other descriptors do not. */
+function isMemberValue(value: SyntaxNode, judged: JudgedSource): boolean {
+  if (LITERALS.has(value.type)) return true;
+  if (value.type === 'unary_operator' || value.type === 'binary_operator') {
+    return partsOf(value).every((part) => isMemberValue(part, judged));
+  }
+  const callee = value.type === 'call' ? childOf(value, 'function') : null;
+  return callee !== null && judged.mayBe(callee, 'enum', ['auto']);
+}
+
+function hasMember(definition: SyntaxNode, judged: JudgedSource): boolean {
+  const body = childOf(definition, 'body');
+  return (body ? partsOf(body) : []).some((statement) => {
+    const [assignment] = statement.type === 'expression_statement' ? partsOf(statement) : [];
+    const left = assignment?.type === 'assignment' ? childOf(assignment, 'left') : null;
+    const right = assignment ? childOf(assignment, 'right') : null;
+    if (left?.type !== 'identifier' || right === null) return false;
+    return !left.text.startsWith('_') && isMemberValue(right, judged);
+  });
+}
+
+const isPlainName = (text: string | null) =>
+  text !== null && /^[A-Za-z][A-Za-z0-9_ ,]*$/.test(text) && !/[ ,]_/.test(text);
+
+/** `Enum("Color", "RED GREEN")`: the names of the members are literals that start with a letter. */
+function isPlainFunctionalCall(call: SyntaxNode, judged: JudgedSource): boolean {
+  const text = (node: SyntaxNode) => decodedString(node, judged.source.text);
+  const [name, members, more] = argumentsOf(call);
+  if (name === undefined || members === undefined || more !== undefined || !isPlainName(text(name)))
+    return false;
+  if (members.type === 'string' || members.type === 'concatenated_string') return isPlainName(text(members));
+  if (members.type === 'dictionary') {
+    return partsOf(members).every((pair) => {
+      const key = pair.type === 'pair' ? childOf(pair, 'key') : null;
+      return key !== null && isPlainName(text(key));
+    });
+  }
+  if (members.type !== 'list' && members.type !== 'tuple') return false;
+  return partsOf(members).every((member) => isPlainName(text(member)));
+}
+
+export const enumClasses: Rule = {
+  id: 'structure',
+  title: 'Enumerations',
+  reason:
+    'An enumeration without members, called with a dictionary, makes a class whose methods are the values under ' +
+    'its keys: strings that may be any special method.',
+  hint: 'Write class Color(Enum): with the members as RED = 1 in it.',
+  on: ['identifier', 'attribute'],
+  visit(node, judged, refuse) {
+    if (node.type === 'identifier' && judged.load(node) === null) {
+      const binding = judged.binding(node);
+      const owner = binding?.scope.kind === 'class' ? binding.scope.node : null;
+      if (node.text === '_ignore_' && owner !== null && isEnumClass(owner, judged, new Set())) {
+        refuse(node, '_ignore_', 'An enumeration may not drop members by _ignore_.', 'Leave the member out.');
+      }
+      return;
+    }
+    const own =
+      node.type === 'identifier' ? judged.candidates(node).names.flatMap((name) => name.bindings) : [];
+    const memberless = own.some(
+      ({ kind, value }) =>
+        kind === 'class' &&
+        value !== null &&
+        isEnumClass(value, judged, new Set()) &&
+        !hasMember(value, judged),
+    );
+    if (!memberless && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
+    const at = wrapped(node);
+    if (judged.isClassBase(at) || judged.isClassTest(at) || judged.inAnnotation(at)) return;
+    const call = at.field === 'function' && at.parent?.type === 'call' ? at.parent : null;
+    if (call !== null && isPlainFunctionalCall(call, judged)) return;
+    refuse(
+      node,
+      node.text,
+      'An enumeration without members may only be a base class or be called with literals.',
+    );
+  },
+};
