@@ -4,6 +4,9 @@ export const MAX_RETRIES = 2;
 const BASE_MS = 500;
 const MAX_MS = 8_000;
 
+/** What a webhook may ask for counts as at most a day; a caller is told the same. */
+const MAX_ASKED_MS = 86_400_000;
+
 /** Only these answers say that the request was not taken; another status is final. */
 const RETRIED_STATUSES: readonly number[] = [429, 502, 503, 504];
 
@@ -13,13 +16,14 @@ export function isRetriedStatus(status: number | undefined): boolean {
 
 /**
  * Milliseconds that a `Retry-After` field asks for, in either form of RFC 9110 (seconds or an HTTP date);
- * null if there is none that can be read. A date in the past is 0.
+ * null if there is none that can be read. A date in the past is 0; more than a day is a day.
  */
 export function retryAfterMs(field: string | undefined, now: Date): number | null {
   const text = field?.trim() ?? '';
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const httpDate = /^[A-Z][a-z]{2,8},? [ -:\w]+$/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(httpDate) ? null : Math.max(0, httpDate - now.getTime());
+  if (/^\d{1,9}$/.test(text)) return Math.min(MAX_ASKED_MS, Number(text) * 1000);
+  const httpDate = /^[A-Z][a-z]{2,8}, [\w :-]{1,40} GMT$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(httpDate)) return null;
+  return Math.min(MAX_ASKED_MS, Math.max(0, httpDate - now.getTime()));
 }
 
 /**

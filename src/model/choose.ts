@@ -2,7 +2,7 @@ import { type Problem, type ProblemCode, problem } from '../contract/problem.ts'
 import type { JsonObject } from '../contract/result-type.ts';
 import { FORMATS } from './formats.ts';
 import { readHeaders } from './headers.ts';
-import type { ModelFormat, ModelTarget } from './port.ts';
+import { MODEL_FORMATS, type ModelFormat, type ModelTarget } from './port.ts';
 import { signingSecretFault } from './signature.ts';
 
 /** A model as a caller names it: what it carries is the caller's own. */
@@ -105,7 +105,11 @@ function readTarget(
 ): { readonly target: ModelTarget } | { readonly faults: readonly Fault[] } {
   const faults: Fault[] = [];
   const fault = (text: string, code: ProblemCode = 'invalid_request') => faults.push({ code, text });
-  const formatName = config.format ?? 'compute-step';
+  let formatName = config.format ?? 'compute-step';
+  if (!MODEL_FORMATS.includes(formatName)) {
+    fault(`${field}.format: must be one of ${MODEL_FORMATS.join(', ')}`);
+    formatName = 'compute-step';
+  }
   const format = FORMATS[formatName];
 
   let url: URL | null = null;
