@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+/** A running `compute-step serve`: its two addresses, and its end. */
+export interface RunningService {
+  readonly api: string;
+  readonly metrics: string;
+  readonly process: ChildProcess;
+  /** SIGTERM, and waits: the service lets running steps end and removes its containers. */
+  stop(): Promise<number | null>;
+}
+
+/** How node runs the command: from the sources, or as it was built. */
+export const FROM_SOURCE = ['--import', 'tsx', 'src/main.ts'];
+export const AS_BUILT = ['dist/main.js'];
+
+/** Starts `compute-step serve` in a process of its own; `onLog` gets every line of its log. */
+export async function startService(
+  env: Readonly<Record<string, string>>,
+  onLog: (line: string) => void = () => {},
+  command: readonly string[] = FROM_SOURCE,
+): Promise<RunningService> {
+  const child = spawn(process.execPath, [...command, 'serve'], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit').then(([code]) => code as number | null);
+  const found = new Map<string, string>();
+  const errors: string[] = [];
+  const listening = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the service did not start in time')), START_TIMEOUT_MS);
+    const settle = (act: () => void): void => {
+      clearTimeout(timer);
+      act();
+    };
+    eachLine(child.stdout, (line) => {
+      onLog(line);
+      const { event, detail } = JSON.parse(line) as { event?: string; detail?: string };
+      if ((event === 'listening' || event === 'metrics_listening') && detail !== undefined) {
+        found.set(event, detail);
+      }
+      if (found.size === 2) {
+        settle(resolve);
+      }
+    });
+    eachLine(child.stderr, (line) => errors.push(line));
+    exited.then((code) => settle(() => reject(new Error(`the service ended with ${code}: ${errors.join(' ')}`))));
+  });
+  await listening;
+  return {
+    api: found.get('listening') as string,
+    metrics: `${found.get('metrics_listening')}/metrics`,
+    process: child,
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
+
+function eachLine(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    lines.filter((line) => line !== '').forEach(onLine);
+  });
+}

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'compute-step-command-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function command(args: readonly string[], env: Record<string, string> = {}) {
+  return spawnSync(process.execPath, ['dist/main.js', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+}
+
+describe('compute-step', () => {
+  it('prints the settings table with every setting', () => {
+    const { status, stdout } = command(['serve', '--help']);
+    expect(status).toBe(0);
+    for (const name of Object.keys(SETTINGS)) {
+      expect(stdout).toContain(name);
+    }
+  });
+
+  it('makes a key whose digest is in the entry, and shows it once', () => {
+    const { status, stdout } = command(['key', 'create', '--tenant', 'acme', '--runs', '1000', '--seconds', 'unlimited']);
+    expect(status).toBe(0);
+    const key = /cs_[\w-]{43}/.exec(stdout)?.[0] ?? '';
+    const entry = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    expect(entry).toEqual({
+      id: 'acme',
+      key_sha256: [createHash('sha256').update(key).digest('hex')],
+      quotas: { compute_runs: 1000, compute_seconds: null },
+    });
+  });
+
+  it('names every fault of a key command', () => {
+    const { status, stderr } = command(['key', 'create', '--tenant', 'Bad Name', '--runs', 'many']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('--tenant');
+    expect(stderr).toContain('--runs');
+    expect(stderr).toContain('--seconds');
+  });
+
+  it('stops with every faulty setting named, and no value of a secret', () => {
+    const { status, stderr, stdout } = command(['serve'], {
+      PORT: '99999',
+      LEDGER_URL: 'mysql://x',
+      SANDBOX_MEMORY_MB: 'lots',
+      MODEL_SIGNING_SECRET: 'hunter2',
+      MODEL_WEBHOOK_URL: 'ftp://models.example.com',
+      SANDBOXD_SOCKET: '/run/x.sock',
+    });
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    for (const name of ['PORT', 'LEDGER_URL', 'SANDBOX_MEMORY_MB', 'MODEL_SIGNING_SECRET', 'MODEL_WEBHOOK_URL', 'TENANTS_FILE', 'SANDBOXD_SOCKET']) {
+      expect(stderr, name).toMatch(new RegExp(`^${name} `, 'm'));
+    }
+    expect(stderr).not.toContain('hunter2');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('stops with every fault of the tenants file named', () => {
+    const file = join(folder, 'tenants.json');
+    writeFileSync(file, JSON.stringify({ tenants: [{ id: 'acme', key_sha256: ['short'] }, { id: 'b', key_sha256: [], quotas: { compute_runs: 1 } }] }));
+    const { status, stderr } = command(['serve'], { TENANTS_FILE: file });
+    expect(status).toBe(2);
+    for (const field of ['tenants[0].key_sha256[0]', 'tenants[0].quotas', 'tenants[1].key_sha256', 'tenants[1].quotas.compute_seconds']) {
+      expect(stderr).toContain(field);
+    }
+    writeFileSync(file, '{');
+    expect(command(['serve'], { TENANTS_FILE: file }).stderr).toContain('TENANTS_FILE is not valid JSON');
+    expect(command(['serve'], { TENANTS_FILE: join(folder, 'none') }).stderr).toContain('cannot be read');
+  });
+
+  it('refuses an unknown command', () => {
+    expect(command(['run']).status).toBe(2);
+    expect(command([]).status).toBe(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { generatedFiles } from '../../docs/generate.ts';
+import { SERVED_ROUTES } from '../../src/http/served-routes.ts';
+import { startTestService, type TestService } from '../fakes/service.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+afterAll(() => service.close());
+
+it('has every generated page committed as the code makes it (npm run docs writes them)', async () => {
+  for (const [path, text] of Object.entries(await generatedFiles())) {
+    expect(readFileSync(`${ROOT}${path}`, 'utf8'), `${path} is stale`).toBe(text);
+  }
+});
+
+it('serves the description that is committed', async () => {
+  const committed = parse(readFileSync(`${ROOT}openapi.yaml`, 'utf8'));
+  const served = (await service.app.inject({ url: '/openapi.json' })).json();
+  const { version } = served.info;
+  expect({ ...served, info: { ...served.info, version: committed.info.version } }).toEqual(committed);
+  expect(version).toBe('0.0.0-test');
+  expect(parse((await service.app.inject({ url: '/openapi.yaml' })).body)).toEqual(served);
+});
+
+it('resolves every reference inside the description', async () => {
+  const document = (await service.app.inject({ url: '/openapi.json' })).json();
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
+  expect(refs.length).toBeGreaterThan(5);
+  for (const ref of refs) {
+    const found = ref.split('/').slice(1).reduce<Record<string, unknown>>((node, part) => node?.[part] as never, document);
+    expect(found, ref).toBeTypeOf('object');
+  }
+});
+
+it('describes every route it serves, and labels no other', async () => {
+  const document = (await service.app.inject({ url: '/openapi.json' })).json();
+  const described = Object.keys(document.paths).map((path) => path.replace(/\{(\w+)\}/g, ':$1'));
+  const hidden = ['/openapi.json', '/openapi.yaml', '/v1/compute/draft'];
+  expect([...described, ...hidden].sort()).toEqual([...SERVED_ROUTES].sort());
+});
+
+it('shows a readable page without asking another host', async () => {
+  const page = await service.app.inject({ url: '/docs/' });
+  expect(page.statusCode).toBe(200);
+  expect(page.headers['content-type']).toContain('text/html');
+  expect(page.body).not.toMatch(/(src|href)="https?:\/\//);
+});

@@ -1,0 +1,223 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const SRC = resolve(dirname(fileURLToPath(import.meta.url)), '../src');
+
+/** The rooms in the order of the stages: a room imports only from itself and from those before it. */
+const ORDER = [
+  'contract',
+  'json',
+  'metering',
+  'schema',
+  'prompt',
+  'model',
+  'admission',
+  'sandbox',
+  'result',
+  'step',
+  'telemetry',
+  'http',
+];
+
+/** Files that speak to the world. Only the composition root makes them. */
+const ADAPTERS = [
+  'model/webhook.ts',
+  'sandbox/docker.ts',
+  'metering/sql-ledger.ts',
+  'telemetry/metrics.ts',
+  'telemetry/logger.ts',
+];
+
+/** Files beside the rooms, which any room may use. */
+const SHARED = ['clock.ts', 'tenants.ts', 'ready.ts'];
+const ROOTS = ['compose.ts', 'main.ts'];
+
+/** Where a JSON text becomes objects, and what it is: never a source's value. */
+const MAY_PARSE_JSON: Record<string, string> = {
+  'json/body.ts': 'the envelope, with the sources cut out',
+  'json/text.ts': 'the JSON text inside result_json, to bytes',
+};
+
+interface Module {
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+  /** Without comments, so that a word in a comment is no import and no call. */
+  readonly code: string;
+  readonly imports: readonly string[];
+}
+
+const modules: readonly Module[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => {
+    const text = readFileSync(join(SRC, path), 'utf8');
+    const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');
+    const imports = [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, target]) => {
+      const name = target as string;
+      return name.startsWith('.') ? relative(SRC, resolve(SRC, dirname(path), name)) : name;
+    });
+    return { path, room: path.includes('/') ? (path.split('/')[0] as string) : '', text, code, imports };
+  });
+
+const inside = (path: string) => modules.some((module) => module.path === path);
+
+function offenders(look: (module: Module) => readonly string[]): string[] {
+  return modules.flatMap((module) => look(module).map((what) => `${module.path}: ${what}`));
+}
+
+describe('the laws of the code', () => {
+  it('finds the rooms it is about', () => {
+    expect(modules.length).toBeGreaterThan(50);
+    expect([...new Set(modules.map((module) => module.room))].filter((room) => room !== '').sort()).toEqual(
+      [...ORDER].sort(),
+    );
+    for (const path of [...ADAPTERS, ...SHARED, ...ROOTS, ...Object.keys(MAY_PARSE_JSON)]) {
+      expect(inside(path), `${path} is named here and does not exist`).toBe(true);
+    }
+  });
+
+  it('lets imports point down the list of stages only', () => {
+    expect(
+      offenders(({ room, imports }) => {
+        if (room === '') {
+          return [];
+        }
+        return imports
+          .filter((target) => inside(target) && !SHARED.includes(target))
+          .filter((target) => ORDER.indexOf(target.split('/')[0] as string) > ORDER.indexOf(room));
+      }),
+    ).toEqual([]);
+  });
+
+  it('has no import cycles', () => {
+    const cycles: string[] = [];
+    const done = new Set<string>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) {
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+        return;
+      }
+      if (done.has(path)) {
+        return;
+      }
+      for (const target of modules.find((module) => module.path === path)?.imports.filter(inside) ?? []) {
+        visit(target, [...trail, path]);
+      }
+      done.add(path);
+    };
+    for (const { path } of modules) {
+      visit(path, []);
+    }
+    expect(cycles).toEqual([]);
+  });
+
+  it('makes adapters in the composition root only, and lets nobody else import http', () => {
+    expect(
+      offenders(({ path, room, imports }) =>
+        ROOTS.includes(path)
+          ? []
+          : imports.filter(
+              (target) =>
+                (ADAPTERS.includes(target) && room !== target.split('/')[0]) ||
+                (target.startsWith('http/') && room !== 'http'),
+            ),
+      ),
+    ).toEqual([]);
+  });
+
+  it('keeps frameworks and engines out of the pipeline', () => {
+    const kept = ['fastify', 'dockerode', 'pino', 'prom-client', 'undici', 'kysely', 'libsql'];
+    expect(
+      offenders(({ room, imports }) => (room === 'step' ? imports.filter((name) => kept.includes(name)) : [])),
+    ).toEqual([]);
+  });
+
+  it('keeps each library in its own room', () => {
+    const home: Record<string, readonly string[]> = {
+      dockerode: ['sandbox'],
+      undici: ['model'],
+      kysely: ['metering'],
+      libsql: ['metering'],
+      'prom-client': ['telemetry'],
+      pino: ['telemetry'],
+      'web-tree-sitter': ['admission'],
+      fastify: ['http'],
+    };
+    expect(
+      offenders(({ path, room, imports }) =>
+        imports.filter((name) => home[name] !== undefined && !home[name].includes(room) && !ROOTS.includes(path)),
+      ),
+    ).toEqual([]);
+  });
+
+  it('imports nothing but contract into contract', () => {
+    expect(
+      offenders(({ room, imports }) =>
+        room === 'contract'
+          ? imports.filter((name) => !name.startsWith('contract/') && !name.startsWith('@sinclair/typebox'))
+          : [],
+      ),
+    ).toEqual([]);
+  });
+
+  it('parses JSON of a request nowhere but in json', () => {
+    const rooms = ['http', 'step', 'schema', 'prompt', 'sandbox', 'metering', 'json'];
+    expect(
+      offenders(({ path, room, code }) =>
+        rooms.includes(room) && MAY_PARSE_JSON[path] === undefined && /(?<!harness)JSON\.parse\(/.test(code)
+          ? ['JSON.parse']
+          : [],
+      ).filter((where) => !where.startsWith('sandbox/') && !where.startsWith('prompt/pack.ts')),
+    ).toEqual([]);
+  });
+
+  it('reads the environment in config.ts only', () => {
+    expect(
+      offenders(({ path, code }) => (path !== 'config.ts' && code.includes('process.env') ? ['process.env'] : [])),
+    ).toEqual([]);
+  });
+
+  it('holds no state in modules', () => {
+    expect(offenders(({ code }) => code.match(/^(?:export )?(?:let|var) .*/gm) ?? [])).toEqual([]);
+  });
+
+  it('has no grab bags, no barrels and no overlong files', () => {
+    expect(
+      offenders(({ path, text }) => [
+        ...(/^(utils?|helpers?|common|misc|index)\.ts$/.test(basename(path)) ? ['name'] : []),
+        ...(text.split('\n').length > 420 ? [`${text.split('\n').length} lines`] : []),
+      ]),
+    ).toEqual([]);
+  });
+
+  it('makes each stage’s type in its own room, by a symbol nobody else can name', () => {
+    const branded: Record<string, string> = {
+      AdmittedFunction: 'admission',
+      Prompt: 'prompt',
+      SourceSchema: 'schema',
+      Draft: 'model',
+      Permit: 'metering',
+      Checked: 'result',
+    };
+    expect(
+      offenders(({ room, code }) =>
+        Object.entries(branded)
+          .filter(([type, home]) => room !== home && new RegExp(`\\bas (unknown as )?${type}\\b(?!\\.)`).test(code))
+          .map(([type]) => `casts to ${type}`),
+      ),
+    ).toEqual([]);
+    expect(offenders(({ code }) => code.match(/export declare const \w+: unique symbol/g) ?? [])).toEqual([]);
+    for (const [type, home] of Object.entries(branded)) {
+      const makers = modules.filter(
+        ({ room, code }) => room === home && new RegExp(`interface ${type}\\b[^}]*unique|class ${type}\\b|\\[\\w*[bB]rand\\w*\\]`).test(code),
+      );
+      expect(makers.length, `${type} has a brand in ${home}/`).toBeGreaterThan(0);
+    }
+  });
+
+  it('silences no checker', () => {
+    expect(offenders(({ text }) => text.match(/@ts-(ignore|expect-error|nocheck)|\bas any\b|: any\b/g) ?? [])).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AS_BUILT, type RunningService, startService } from '../../examples/demo/service.ts';
+import type { Tenant } from '../../src/contract/tenant.ts';
+import { createKey } from '../../src/tenants.ts';
+import { type ScriptedAnswer, type ScriptedModel, type ScriptedRequest, startScriptedModel } from './scripted-model.ts';
+
+/** The built service in a process of its own, with a scripted webhook, over real HTTP. */
+export interface BuiltService {
+  readonly service: RunningService;
+  readonly model: ScriptedModel;
+  readonly key: string;
+  /** Everything it logged. */
+  readonly log: readonly string[];
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
+  get(path: string): Promise<HttpAnswer>;
+  /** `/metrics` as text. */
+  metrics(): Promise<string>;
+  /** Waits until `/readyz` is 200; fails with what it says after a minute. */
+  ready(): Promise<void>;
+  /** All bytes of the ledger's files. */
+  ledgerBytes(): Buffer;
+  /** Ends it and answers its exit code. */
+  stop(): Promise<number | null>;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any;
+}
+
+const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** Starts the built service (dist/) with the given settings over those every test needs. */
+export async function startBuiltService(options: {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly tenant?: Partial<Tenant>;
+  readonly answer?: (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
+}): Promise<BuiltService> {
+  const folder = mkdtempSync(join(tmpdir(), 'compute-step-built-'));
+  const model = await startScriptedModel({
+    signingSecret: SIGNING_SECRET,
+    answer: options.answer ?? (() => 'def compute(data):\n    return 42\n'),
+  });
+  const { key, entry } = createKey('acme', 10_000, null);
+  writeFileSync(join(folder, 'tenants.json'), JSON.stringify({ tenants: [{ ...entry, ...options.tenant }] }));
+  const log: string[] = [];
+  const service = await startService(
+    {
+      PORT: '0',
+      METRICS_PORT: '0',
+      LOG_LEVEL: 'trace',
+      TENANTS_FILE: join(folder, 'tenants.json'),
+      LEDGER_URL: `sqlite:${join(folder, 'ledger', 'ledger.db')}`,
+      MODEL_WEBHOOK_URL: model.url,
+      MODEL_SIGNING_SECRET: SIGNING_SECRET,
+      MODEL_ALLOWED_HOSTS: model.hostPort,
+      ...options.env,
+    },
+    (line) => log.push(line),
+    AS_BUILT,
+  );
+  const call = async (path: string, init: RequestInit = {}): Promise<HttpAnswer> => {
+    const answer = await fetch(`${service.api}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string> | undefined) },
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      text,
+      headers: answer.headers,
+      get json() {
+        return JSON.parse(text);
+      },
+    };
+  };
+  const get = (path: string) => call(path);
+  return {
+    service,
+    model,
+    key,
+    log,
+    get,
+    post: (path, body, headers = {}) =>
+      call(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    metrics: async () => (await fetch(service.metrics)).text(),
+    ready: async () => {
+      for (let attempt = 0; ; attempt += 1) {
+        const { status, text } = await get('/readyz');
+        if (status === 200) {
+          return;
+        }
+        if (attempt === 120) {
+          throw new Error(`not ready: ${text}; ${log.slice(-20).join('\n')}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    },
+    ledgerBytes: () => {
+      const ledger = join(folder, 'ledger');
+      return Buffer.concat(readdirSync(ledger).map((name) => readFileSync(join(ledger, name))));
+    },
+    stop: async () => {
+      const code = await service.stop();
+      await model.close();
+      rmSync(folder, { recursive: true, force: true });
+      return code;
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createAdmission } from '../../src/admission/admit.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Tenant } from '../../src/contract/tenant.ts';
+import { buildApp } from '../../src/http/app.ts';
+import { createBodyReader } from '../../src/json/read.ts';
+import { createMeter } from '../../src/metering/meter.ts';
+import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
+import { sqliteDialect } from '../../src/metering/sqlite-dialect.ts';
+import type { ModelConfig } from '../../src/model/choose.ts';
+import { createWebhookModel } from '../../src/model/webhook.ts';
+import { BUILT_IN_PACK_DIR, loadPack } from '../../src/prompt/pack.ts';
+import { readyOf } from '../../src/ready.ts';
+import { createSchemaChecker } from '../../src/result/schema-check.ts';
+import type { Sandbox } from '../../src/sandbox/port.ts';
+import { type FinishedStep, nullObserver, type StepObserver } from '../../src/step/observer.ts';
+import { createStep } from '../../src/step/step.ts';
+import { createKey, openTenants } from '../../src/tenants.ts';
+import { type FakeSandbox, fakeSandbox } from './sandbox.ts';
+import { type ScriptedAnswer, type ScriptedModel, type ScriptedRequest, startScriptedModel } from './scripted-model.ts';
+
+export interface TestServiceOptions {
+  readonly sandbox?: Sandbox;
+  readonly answer?: (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
+  readonly tenant?: Partial<Tenant>;
+  /** Null: no default model. Left out: the scripted one. */
+  readonly operatorModel?: ModelConfig | null;
+  readonly bodyMaxBytes?: number;
+  readonly bodyInflightMaxBytes?: number;
+  readonly timeoutSeconds?: number;
+  readonly ledgerPath?: string;
+  readonly clock?: Clock;
+  readonly version?: string;
+}
+
+/** The API on fakes: real admission, ledger, prompt and webhook; a fake sandbox unless one is given. */
+export interface TestService {
+  readonly app: FastifyInstance;
+  readonly sandbox: FakeSandbox;
+  readonly model: ScriptedModel;
+  readonly key: string;
+  readonly folder: string;
+  readonly finished: readonly FinishedStep[];
+  readonly unexpected: readonly unknown[];
+  readonly stopping: AbortController;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
+  get(path: string): Promise<TestAnswer>;
+  close(): Promise<void>;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any;
+}
+
+const GOOD_FUNCTION = 'def compute(data):\n    return 42\n';
+
+/** Builds the app for one test file or test; `close` removes everything it made. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const folder = mkdtempSync(join(tmpdir(), 'compute-step-test-'));
+  const model = await startScriptedModel({ answer: options.answer ?? (() => GOOD_FUNCTION) });
+  const { key, entry } = createKey('acme', 1000, 3600);
+  const tenantsFile = join(folder, 'tenants.json');
+  writeFileSync(tenantsFile, JSON.stringify({ tenants: [{ ...entry, ...options.tenant }] }));
+  const tenants = openTenants(tenantsFile, { modelFaults: () => [], loaded: () => {}, refused: () => {} });
+  if ('kind' in tenants) {
+    throw new Error(tenants.faults.join('; '));
+  }
+  const clock = options.clock ?? systemClock;
+  const finished: FinishedStep[] = [];
+  const unexpected: unknown[] = [];
+  const observer: StepObserver = {
+    ...nullObserver,
+    stepFinished: (step) => finished.push(step),
+    unexpected: (_where, error) => unexpected.push(error),
+  };
+  const sandbox = fakeSandbox();
+  const usedSandbox = options.sandbox ?? sandbox;
+  const pack = await loadPack(BUILT_IN_PACK_DIR);
+  const admission = await createAdmission(pack.modules);
+  const checker = createSchemaChecker();
+  const reader = createBodyReader({ maxDepth: 64 });
+  const webhook = createWebhookModel({ timeoutMs: 30_000, allowedHosts: [model.hostPort], clock });
+  const ledger = createSqlLedger({
+    dialect: sqliteDialect({ path: options.ledgerPath ?? join(folder, 'ledger.db') }),
+    clock,
+  });
+  const meter = createMeter({ ledger, clock, wallLimitMs: 10_000, instance: 'test' });
+  const bounds = {
+    promptMaxBytes: 64 * 1024,
+    resultMaxBytes: 4 * 1024 * 1024,
+    resultMaxDepth: 64,
+    detailMaxBytes: 8192,
+  };
+  const stopping = new AbortController();
+  const app = await buildApp({
+    step: createStep({
+      pack,
+      model: webhook,
+      admission,
+      sandbox: usedSandbox,
+      meter,
+      checker,
+      clock,
+      observer,
+      bounds,
+    }),
+    stepReader: {
+      reader,
+      checker,
+      operatorModel: options.operatorModel === undefined ? { url: model.url } : options.operatorModel,
+      limits: { wallSeconds: 10, memoryMb: 256, timeoutSeconds: options.timeoutSeconds ?? 30 },
+    },
+    ready: readyOf(usedSandbox, meter, observer),
+    stopping: stopping.signal,
+    admission,
+    sandbox: usedSandbox,
+    meter,
+    pack,
+    tenants,
+    clock,
+    observer,
+    bounds,
+    version: options.version ?? '0.0.0-test',
+    bodyMaxBytes: options.bodyMaxBytes ?? 32 * 1024 * 1024,
+    bodyInflightMaxBytes: options.bodyInflightMaxBytes ?? 256 * 1024 * 1024,
+  });
+  const authorization = `Bearer ${key}`;
+  const answerOf = (response: { statusCode: number; body: string; headers: object }): TestAnswer => ({
+    status: response.statusCode,
+    text: response.body,
+    headers: response.headers as Record<string, unknown>,
+    get json() {
+      return JSON.parse(response.body);
+    },
+  });
+  return {
+    app,
+    sandbox,
+    model,
+    key,
+    folder,
+    finished,
+    unexpected,
+    stopping,
+    post: async (path, body, headers = {}) =>
+      answerOf(
+        await app.inject({
+          method: 'POST',
+          url: path,
+          headers: { authorization, 'content-type': 'application/json', ...headers },
+          payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+        }),
+      ),
+    get: async (path) => answerOf(await app.inject({ method: 'GET', url: path, headers: { authorization } })),
+    close: async () => {
+      await app.close();
+      await Promise.all([webhook.close(), checker.close(), reader.close(), model.close()]);
+      tenants.close();
+      await meter.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
