@@ -107,7 +107,8 @@ export async function startBuiltService(options: {
     },
     ledgerBytes: () => {
       const ledger = join(folder, 'ledger');
-      return Buffer.concat(readdirSync(ledger).map((name) => readFileSync(join(ledger, name))));
+      const files = readdirSync(ledger, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      return Buffer.concat(files.map((file) => readFileSync(join(file.parentPath, file.name))));
     },
     stop: async () => {
       const code = await service.stop();
