@@ -43,23 +43,24 @@ export function createInstanceLocks(directory: string): InstanceLocks {
       if (!existsSync(pathOf(instance))) return false;
       const lock = tryLock(pathOf(instance));
       if (lock === null) return true;
-      unlock(lock);
+      lock.close();
       return false;
     },
     forget(instance) {
       const lock = held.get(instance);
       held.delete(instance);
       rmSync(pathOf(instance), { force: true });
-      if (lock !== undefined) unlock(lock);
+      lock?.close();
     },
     close() {
-      for (const lock of held.values()) unlock(lock);
+      for (const lock of held.values()) lock.close();
       held.clear();
     },
   };
 }
 
 function tryLock(path: string): Database.Database | null {
+  // Only exec is used on it: a prepared statement would keep the lock past close(), until it is collected.
   const lock = new Database(path, { timeout: 0 });
   try {
     // Nothing is ever written, so a journal file would only be left lying about.
@@ -71,10 +72,4 @@ function tryLock(path: string): Database.Database | null {
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return null;
     throw error;
   }
-}
-
-function unlock(lock: Database.Database): void {
-  // The native handle may outlive close() until it is collected; the end of the transaction frees the lock now.
-  lock.exec('rollback');
-  lock.close();
 }

@@ -35,9 +35,9 @@ export function sqliteDialect(options: { readonly path: string }): SqlDialect {
     concurrency: 1,
     rowLocks: false,
     async connect() {
-      if (inode === null) mkdirSync(dirname(path), { recursive: true });
       // SQLite gives its log files the mode of the file: made read-only, they would outlive the file's repair.
       if (inode !== null || existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+      else mkdirSync(dirname(path), { recursive: true });
       const database = openDatabase(path);
       inode = statSync(path).ino;
       return new Kysely<LedgerTables>({

@@ -48,7 +48,7 @@ describe.skipIf(!isRoot)('a ledger on a disk that', () => {
       code = codeOf(await meter.open('acme', UNLIMITED, `fill-${opened}`, 'p'));
     }
     expect(code).toBe('ledger_unavailable');
-    expect(await meter.ready()).toMatchObject({ ok: false });
+    expect(await meter.ready()).toEqual({ ok: false, detail: expect.stringContaining('disk is full') });
     expect(await running.settle(1n, 'succeeded')).toEqual({ computeRuns: 1, computeSeconds: 1 });
     expect(await meter.usage('acme')).toMatchObject({ computeRuns: 0 });
     rmSync(filler);

@@ -142,6 +142,29 @@ it('keeps what a run owes while the ledger is away, and writes it by itself when
   expect(await ledger.verify()).toEqual([]);
 });
 
+it('answers a repeated settle as the first, also while the ledger is away', async () => {
+  const meter = bench.meter(bench.ledger());
+  const permit = await openPermit(meter);
+  await permit.started('c0de');
+  away();
+  expect(await permit.settle(3_000_000_000n, 'succeeded')).toEqual({ computeRuns: 1, computeSeconds: 3 });
+  expect(await permit.settle(9_000_000_000n, 'timeout')).toEqual({ computeRuns: 1, computeSeconds: 3 });
+  back();
+});
+
+it('makes a last try at what runs owe when it is closed', async () => {
+  const meter = bench.meter(bench.ledger());
+  const permit = await openPermit(meter);
+  await permit.started('c0de');
+  away();
+  await permit.settle(3_000_000_000n, 'succeeded');
+  back();
+  await meter.close();
+  const next = bench.meter(bench.ledger());
+  await next.recover();
+  expect(await next.usage('acme')).toMatchObject({ computeSeconds: 3, outcomes: { succeeded: 1 } });
+});
+
 it('judges no quota before what earlier runs owe is written', async () => {
   const quotas = { computeRuns: null, computeSeconds: 5 };
   const meter = bench.meter(bench.ledger());
