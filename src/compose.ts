@@ -57,7 +57,10 @@ export async function composeService(
   logTo?: DestinationStream,
 ): Promise<Service | StartFaults> {
   const clock = systemClock;
-  const log = createLogger({ level: config.LOG_LEVEL, ...(logTo === undefined ? {} : { destination: logTo }) });
+  const log = createLogger({
+    level: config.LOG_LEVEL,
+    ...(logTo === undefined ? {} : { destination: logTo }),
+  });
   const metrics = createMetrics({ version, tenantLabel: config.METRICS_TENANT_LABEL, routes: SERVED_ROUTES });
   const observer = combineObservers(log.observer, metrics.observer);
 
@@ -171,7 +174,13 @@ export async function composeService(
       const grace = setTimeout(() => stopping.abort(), config.SHUTDOWN_GRACE_SECONDS * 1000);
       await app.close();
       clearTimeout(grace);
-      await Promise.all([sandbox.close(), model.close(), checker.close(), reader.close(), metricsApp.close()]);
+      await Promise.all([
+        sandbox.close(),
+        model.close(),
+        checker.close(),
+        reader.close(),
+        metricsApp.close(),
+      ]);
       tenants.close();
       await meter.close();
       log.info('stopped');
@@ -187,7 +196,11 @@ interface Parts {
 }
 
 /** Reads every file the service is made from, and reports the faults of all of them at once. */
-async function readParts(config: Config, log: ServiceLog, observer: StepObserver): Promise<Parts | StartFaults> {
+async function readParts(
+  config: Config,
+  log: ServiceLog,
+  observer: StepObserver,
+): Promise<Parts | StartFaults> {
   const faults: string[] = [];
   const pack = await loadPack(config.PROMPT_PACK_DIR ?? BUILT_IN_PACK_DIR).catch((error: unknown) => {
     if (!(error instanceof PackFault)) {
@@ -239,7 +252,12 @@ function operatorModelOf(config: Config): ModelConfig | null {
 }
 
 /** Brings the quota gauges up to the ledger, at most every QUOTAS_EVERY_MS. */
-function quotaGauges(meter: Meter, tenants: Tenants, observer: StepObserver, clock: Clock): () => Promise<void> {
+function quotaGauges(
+  meter: Meter,
+  tenants: Tenants,
+  observer: StepObserver,
+  clock: Clock,
+): () => Promise<void> {
   let readAtNs: bigint | null = null;
   return async () => {
     const nowNs = clock.monotonicNs();

@@ -340,5 +340,7 @@ export function settingsTable(): string {
   ]);
   const width = (column: number) => Math.max(...rows.map((row) => (row[column] ?? '').length));
   const [first, second] = [width(0), width(1)];
-  return rows.map(([name, value, help]) => `${name?.padEnd(first)}  ${value?.padEnd(second)}  ${help}`).join('\n');
+  return rows
+    .map(([name, value, help]) => `${name?.padEnd(first)}  ${value?.padEnd(second)}  ${help}`)
+    .join('\n');
 }

@@ -27,8 +27,9 @@ function refuse(lines: readonly string[]): void {
 }
 
 function version(): string {
-  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string })
-    .version;
+  return (
+    JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  ).version;
 }
 
 async function serve(args: readonly string[]): Promise<void> {
@@ -63,7 +64,8 @@ function createKeyCommand(args: readonly string[]): void {
   try {
     ({ values } = parseArgs({ args: [...args], options: KEY_OPTIONS }));
   } catch (error) {
-    return refuse([(error as Error).message, '', USAGE]);
+    refuse([(error as Error).message, '', USAGE]);
+    return;
   }
   const caps = { runs: cap(values.runs), seconds: cap(values.seconds) };
   const faults = [
@@ -73,8 +75,14 @@ function createKeyCommand(args: readonly string[]): void {
     ...(caps.runs === undefined ? ['--runs must be a whole number, or "unlimited"'] : []),
     ...(caps.seconds === undefined ? ['--seconds must be a whole number, or "unlimited"'] : []),
   ];
-  if (faults.length > 0 || values.tenant === undefined || caps.runs === undefined || caps.seconds === undefined) {
-    return refuse(faults);
+  if (
+    faults.length > 0 ||
+    values.tenant === undefined ||
+    caps.runs === undefined ||
+    caps.seconds === undefined
+  ) {
+    refuse(faults);
+    return;
   }
   const { key, entry } = createKey(values.tenant, caps.runs, caps.seconds);
   say(`API key (shown once; keep it safe):\n\n  ${key}\n\nEntry for "tenants" in TENANTS_FILE:\n`);

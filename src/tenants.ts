@@ -40,16 +40,23 @@ function readTenants(path: string, events: TenantsEvents): TenantsFile | Tenants
     const what = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read: check the path';
     return { kind: 'faults', faults: [`TENANTS_FILE ${what}`] };
   }
-  const faults = check(document, 100).map(({ field, fix }) => `TENANTS_FILE: ${field || 'the document'} ${fix}`);
+  const faults = check(document, 100).map(
+    ({ field, fix }) => `TENANTS_FILE: ${field || 'the document'} ${fix}`,
+  );
   if (faults.length > 0) {
     return { kind: 'faults', faults };
   }
   const file = document as TenantsFile;
-  const twice = [...repeated(file.tenants.map((tenant) => tenant.id))].map((id) => `TENANTS_FILE: id ${id} stands twice`);
+  const twice = [...repeated(file.tenants.map((tenant) => tenant.id))].map(
+    (id) => `TENANTS_FILE: id ${id} stands twice`,
+  );
   if (repeated(file.tenants.flatMap((tenant) => tenant.key_sha256)).size > 0) {
     twice.push('TENANTS_FILE: a key_sha256 stands twice; every key names one tenant');
   }
-  const all = [...twice, ...file.tenants.flatMap(events.modelFaults).map((fault) => `TENANTS_FILE: ${fault}`)];
+  const all = [
+    ...twice,
+    ...file.tenants.flatMap(events.modelFaults).map((fault) => `TENANTS_FILE: ${fault}`),
+  ];
   return all.length > 0 ? { kind: 'faults', faults: all } : file;
 }
 
@@ -122,7 +129,11 @@ export function tenantModel(tenant: Tenant): ModelConfig | null {
 }
 
 /** A new API key (256 random bits, shown once) and the tenants-file entry that knows only its SHA-256. */
-export function createKey(id: string, runs: number | null, seconds: number | null): { key: string; entry: Tenant } {
+export function createKey(
+  id: string,
+  runs: number | null,
+  seconds: number | null,
+): { key: string; entry: Tenant } {
   const key = `cs_${randomBytes(32).toString('base64url')}`;
   return {
     key,

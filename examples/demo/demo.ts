@@ -17,7 +17,12 @@ const ROOT = join(HERE, '../../');
 interface Shown {
   readonly state: string;
   readonly result?: unknown;
-  readonly admission: { readonly rule?: string; readonly line?: number; readonly message?: string; readonly hint?: string };
+  readonly admission: {
+    readonly rule?: string;
+    readonly line?: number;
+    readonly message?: string;
+    readonly hint?: string;
+  };
   readonly failure: { readonly code: string; readonly exception?: string; readonly line?: number } | null;
   readonly function: { readonly code?: string };
   readonly metered: { readonly compute_runs: number; readonly compute_seconds: number };
@@ -153,7 +158,10 @@ async function showUsage(service: RunningService, key: string): Promise<void> {
 
 async function keepRunning(service: RunningService, key: string, folder: string): Promise<void> {
   heading('The service keeps running');
-  const example = { code: 'def compute(data):\n    return sum(data["xs"])\n', sources: [{ name: 'xs', result: [1, 2, 3] }] };
+  const example = {
+    code: 'def compute(data):\n    return sum(data["xs"])\n',
+    sources: [{ name: 'xs', result: [1, 2, 3] }],
+  };
   console.log(`Try it, and end it with Ctrl-C:\n
 curl -sS ${service.api}/v1/compute/run \\
   -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\

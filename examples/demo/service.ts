@@ -49,7 +49,9 @@ export async function startService(
       }
     });
     eachLine(child.stderr, (line) => errors.push(line));
-    exited.then((code) => settle(() => reject(new Error(`the service ended with ${code}: ${errors.join(' ')}`))));
+    exited.then((code) =>
+      settle(() => reject(new Error(`the service ended with ${code}: ${errors.join(' ')}`))),
+    );
   });
   await listening;
   return {

@@ -11,7 +11,8 @@ export interface DemoStep {
 export const DEMO_STEPS: readonly DemoStep[] = [
   {
     title: 'A step that succeeds',
-    instruction: 'what each customer tier spent on paid and shipped orders, after discounts, shipping left out',
+    instruction:
+      'what each customer tier spent on paid and shipped orders, after discounts, shipping left out',
     resultType: 'object',
     sources: ['orders', 'customers'],
     reply: `Here is the function:

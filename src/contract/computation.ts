@@ -14,7 +14,9 @@ export const FailureSchema = Type.Object(
     retryable: Type.Boolean(),
     exception: Type.Optional(Type.String({ description: 'A built-in exception’s name, else `Exception`.' })),
     line: Type.Optional(Type.Integer({ minimum: 1 })),
-    path: Type.Optional(Type.String({ description: 'Where in the result; keys that are not declared show as `*`.' })),
+    path: Type.Optional(
+      Type.String({ description: 'Where in the result; keys that are not declared show as `*`.' }),
+    ),
     wanted: Type.Optional(Type.String()),
     got: Type.Optional(Type.String({ description: 'A JSON or Python type, never a value.' })),
   },
@@ -62,10 +64,7 @@ export const PromptSchemaOut = Type.Object(
   closed,
 );
 
-const AttemptSchema = Type.Object(
-  { code_sha256: Type.String(), admission: AdmissionVerdictSchema },
-  closed,
-);
+const AttemptSchema = Type.Object({ code_sha256: Type.String(), admission: AdmissionVerdictSchema }, closed);
 export type Attempt = Static<typeof AttemptSchema>;
 
 export const TimingsSchema = Type.Object(
@@ -86,7 +85,9 @@ export const ComputationSchema = Type.Object(
   {
     id: Type.String({ description: 'UUID v7; also the run’s id in the ledger, the log and the webhook.' }),
     state: Type.Union([Type.Literal('succeeded'), Type.Literal('failed'), Type.Literal('not_admitted')]),
-    result: Type.Optional(Type.Unknown({ description: 'Present only if succeeded; digits as Python wrote them.' })),
+    result: Type.Optional(
+      Type.Unknown({ description: 'Present only if succeeded; digits as Python wrote them.' }),
+    ),
     result_type: ResultTypeSchema,
     admission: AdmissionVerdictSchema,
     failure: Type.Union([FailureSchema, Type.Null()]),
@@ -112,7 +113,9 @@ export const ComputationSchema = Type.Object(
       { compute_runs: Type.Integer({ minimum: 0 }), compute_seconds: Type.Integer({ minimum: 0 }) },
       closed,
     ),
-    quota: Type.Union([QuotaSchema, Type.Null()], { description: 'null where the ledger could not be read.' }),
+    quota: Type.Union([QuotaSchema, Type.Null()], {
+      description: 'null where the ledger could not be read.',
+    }),
     timings_ms: TimingsSchema,
   },
   { ...closed, $id: 'Computation' },

@@ -65,11 +65,15 @@ function fixFor(type: ValueErrorType, schema: TSchema, message: string): string 
 function unionText(schema: TSchema): string {
   const members: TSchema[] = schema.anyOf ?? [];
   return members
-    .map((member) => (member.const !== undefined ? JSON.stringify(member.const) : `a JSON ${member.type ?? 'value'}`))
+    .map((member) =>
+      member.const !== undefined ? JSON.stringify(member.const) : `a JSON ${member.type ?? 'value'}`,
+    )
     .join(' or ');
 }
 
 /** Faults as one line for an error's detail. */
 export function faultText(faults: readonly FieldFault[]): string {
-  return faults.map(({ field, fix }) => (field === '' ? `The document ${fix}` : `${field} ${fix}`)).join('; ');
+  return faults
+    .map(({ field, fix }) => (field === '' ? `The document ${fix}` : `${field} ${fix}`))
+    .join('; ');
 }

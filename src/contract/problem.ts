@@ -21,7 +21,11 @@ export const PROBLEMS = {
   quota_exceeded: { status: 429, retryable: true, title: 'The monthly quota is spent' },
   quota_reserved: { status: 429, retryable: true, title: 'Open runs hold the rest of the quota' },
   too_many_requests: { status: 429, retryable: true, title: 'Too many requests of this tenant at once' },
-  request_header_fields_too_large: { status: 431, retryable: false, title: 'The header fields are too large' },
+  request_header_fields_too_large: {
+    status: 431,
+    retryable: false,
+    title: 'The header fields are too large',
+  },
   internal_error: { status: 500, retryable: true, title: 'Something went wrong inside the service' },
   model_failed: { status: 502, retryable: true, title: 'The model webhook did not give a function' },
   overloaded: { status: 503, retryable: true, title: 'The service is at its limit' },

@@ -29,7 +29,10 @@ const StepItemSchema = Type.Object(
 export const SourceSchemaIn = Type.Object(
   {
     tool: Type.Optional(
-      Type.String({ maxLength: 256, description: 'The tool that gave the result. For people; not shown to the model.' }),
+      Type.String({
+        maxLength: 256,
+        description: 'The tool that gave the result. For people; not shown to the model.',
+      }),
     ),
     name: Type.Optional(
       Type.String({
@@ -40,11 +43,15 @@ export const SourceSchemaIn = Type.Object(
     result: Type.Optional(Type.Unknown({ description: 'The result as JSON. Either this or `result_json`.' })),
     result_json: Type.Optional(Type.String({ description: 'The result as the JSON text a tool returned.' })),
     keys: Type.Optional(
-      choice(KEY_POLICIES, 'Are object keys field names (shown to the model) or data (never shown)? Default `auto`.'),
+      choice(
+        KEY_POLICIES,
+        'Are object keys field names (shown to the model) or data (never shown)? Default `auto`.',
+      ),
     ),
     schema: Type.Optional({
       ...JsonObjectSchema,
-      description: 'The tool’s declared output schema (JSON Schema). Only names declared there are shown then.',
+      description:
+        'The tool’s declared output schema (JSON Schema). Only names declared there are shown then.',
     } as typeof JsonObjectSchema),
   },
   closed,
@@ -53,8 +60,16 @@ export const SourceSchemaIn = Type.Object(
 export const ModelSchemaIn = Type.Object(
   {
     url: Type.String({ minLength: 1, maxLength: 2048, description: 'Where the function is asked for.' }),
-    format: Type.Optional(choice(['compute-step', 'openai', 'anthropic'], 'Shape of the request. Default `compute-step`.')),
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The model’s name, for the provider formats.' })),
+    format: Type.Optional(
+      choice(['compute-step', 'openai', 'anthropic'], 'Shape of the request. Default `compute-step`.'),
+    ),
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'The model’s name, for the provider formats.',
+      }),
+    ),
     parameters: Type.Optional(JsonObjectSchema),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 8192 }), {
@@ -74,11 +89,20 @@ const LimitsSchemaIn = Type.Object(
 );
 
 const sources = Type.Array(SourceSchemaIn, { minItems: 1, maxItems: MAX_SOURCES });
-const include = Type.Array(choice(['code', 'detail'], 'Optional extras.'), { maxItems: 2, uniqueItems: true });
-const code = Type.String({ minLength: 0, maxLength: MAX_CODE_BYTES, description: 'Python source with one `def compute(data)`.' });
+const include = Type.Array(choice(['code', 'detail'], 'Optional extras.'), {
+  maxItems: 2,
+  uniqueItems: true,
+});
+const code = Type.String({
+  minLength: 0,
+  maxLength: MAX_CODE_BYTES,
+  description: 'Python source with one `def compute(data)`.',
+});
 
 const asked = {
-  step: Type.Union([InstructionSchema, StepItemSchema], { description: 'The instruction, or a plan’s item.' }),
+  step: Type.Union([InstructionSchema, StepItemSchema], {
+    description: 'The instruction, or a plan’s item.',
+  }),
   result_type: Type.Optional(ResultTypeSchema),
   nullable: Type.Optional(Type.Boolean({ description: 'null is a fine answer too. Default false.' })),
   result_schema: Type.Optional(JsonObjectSchema),
@@ -88,7 +112,11 @@ const asked = {
 const run = {
   limits: Type.Optional(LimitsSchemaIn),
   timeout_seconds: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 3600, description: 'One deadline over queue, model and run.' }),
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 3600,
+      description: 'One deadline over queue, model and run.',
+    }),
   ),
   include: Type.Optional(include),
 };
@@ -136,4 +164,3 @@ export const NOT_YET: Readonly<Record<string, string>> = {
   repair: 'repair is not available in this version; leave it out',
   cache: 'cache is not available in this version; leave it out',
 };
-

@@ -90,7 +90,9 @@ async function versionOne(v1: FastifyInstance, deps: AppDeps): Promise<void> {
 /** Bodies stay bytes: the framework's parser would make objects of the sources and change their numbers. */
 function takeBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_http, body, done) => done(null, body));
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_http, body, done) =>
+    done(null, body),
+  );
 }
 
 /** Query and path are checked here; bodies by the routes, after the scan. Nothing is coerced or stripped. */

@@ -61,7 +61,10 @@ export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
       return problem('unsupported_media_type', 'Send the body with content-type: application/json.');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return problem('invalid_request', 'The body must be a JSON document of the length that content-length says.');
+      return problem(
+        'invalid_request',
+        'The body must be a JSON document of the length that content-length says.',
+      );
     case 'FST_ERR_BAD_URL':
       return problem('not_found', 'The path is not a valid URL path.');
     default:

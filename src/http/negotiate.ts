@@ -7,7 +7,8 @@ export function acceptsJson(accept: string | undefined): boolean {
     const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
     return (
-      !refused && ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type ?? '')
+      !refused &&
+      ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type ?? '')
     );
   });
 }

@@ -116,7 +116,12 @@ const PROBLEMS_OF = {
   usage: [...ALWAYS, 'invalid_request', 'ledger_unavailable'],
   read: READ,
   run: RUN,
-  step: [...RUN.filter((code) => code !== 'code_mismatch'), 'model_url_refused', 'model_failed', 'model_timeout'],
+  step: [
+    ...RUN.filter((code) => code !== 'code_mismatch'),
+    'model_url_refused',
+    'model_failed',
+    'model_timeout',
+  ],
 } satisfies Record<string, readonly ProblemCode[]>;
 
 /** The error answers of a kind of route, by status, each naming its codes. */
@@ -151,7 +156,9 @@ export function openApiHead(version: string) {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     components: {
-      securitySchemes: { key: { type: 'http' as const, scheme: 'bearer', description: 'A tenant’s API key.' } },
+      securitySchemes: {
+        key: { type: 'http' as const, scheme: 'bearer', description: 'A tenant’s API key.' },
+      },
     },
     security: [{ key: [] }],
   };

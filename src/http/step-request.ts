@@ -54,14 +54,21 @@ function definedOf(body: ResultMembers): ResultMembers {
  * The sources with their names: given, or `source_<n>` by position. Refuses a repeated or reserved name, both or
  * neither of `result` and `result_json`, and a missing `schema` where the tenant's policy is `declared`.
  */
-export function sourcesOf(given: readonly SourceIn[], read: ReadBody, tenant: Tenant): StepSource[] | Problem {
+export function sourcesOf(
+  given: readonly SourceIn[],
+  read: ReadBody,
+  tenant: Tenant,
+): StepSource[] | Problem {
   const faults: FieldFault[] = [];
   const names = new Set<string>();
   const sources = given.map((source, index): StepSource | null => {
     const at = `sources[${index}]`;
     const name = source.name ?? `source_${index + 1}`;
     if (source.name !== undefined && /^source_\d+$/.test(source.name)) {
-      faults.push({ field: `${at}.name`, fix: 'must not be source_<n>; leave it out or choose another name' });
+      faults.push({
+        field: `${at}.name`,
+        fix: 'must not be source_<n>; leave it out or choose another name',
+      });
     }
     if (names.has(name)) {
       faults.push({ field: `${at}.name`, fix: 'stands twice; every source needs a name of its own' });
@@ -130,7 +137,10 @@ export function includesOf(
 ): { readonly code: boolean; readonly detail: boolean } | Problem {
   const detail = include?.includes('detail') ?? false;
   if (detail && tenant.allow_detail !== true) {
-    return problem('invalid_request', 'include: detail is not allowed for this tenant (allow_detail); remove it.');
+    return problem(
+      'invalid_request',
+      'include: detail is not allowed for this tenant (allow_detail); remove it.',
+    );
   }
   return { code: include?.includes('code') ?? false, detail };
 }

@@ -40,7 +40,12 @@ export function stepAnswer(request: StepRequest, trace: StepTrace, packDigest: s
       code_sha256: trace.codeSha256,
       function: { source: request.origin.from, ...shownCode },
       attempts: trace.attempts,
-      prompt: prompt && { text: prompt.text, system: prompt.system, user: prompt.user, schema: prompt.schema },
+      prompt: prompt && {
+        text: prompt.text,
+        system: prompt.system,
+        user: prompt.user,
+        schema: prompt.schema,
+      },
       ...(detail === null ? {} : { detail }),
       metered: { compute_runs: trace.metered.computeRuns, compute_seconds: trace.metered.computeSeconds },
       quota: trace.quota,

@@ -4,8 +4,8 @@ import type { Tenant } from '../contract/tenant.ts';
 import type { Permit, Quotas } from '../metering/permit.ts';
 import { quotaOf, type StepAnswer, stepAnswer } from './answer.ts';
 import { finishedStep } from './finished.ts';
-import { PHASES } from './observer.ts';
 import { admittedFunction, lastRefusal, writtenFunction } from './function.ts';
+import { PHASES } from './observer.ts';
 import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { runAndSettle } from './run.ts';
@@ -58,7 +58,9 @@ async function walk(
     if (fn === null) {
       return null;
     }
-    return lastRefusal(request, fn, signal) ?? (await runAndSettle(ports, request, fn, permit, trace, signal));
+    return (
+      lastRefusal(request, fn, signal) ?? (await runAndSettle(ports, request, fn, permit, trace, signal))
+    );
   } finally {
     await permit.release();
     trace.quota = await currentQuota(ports, request.tenant);

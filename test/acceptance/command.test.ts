@@ -30,7 +30,16 @@ describe('compute-step', () => {
   });
 
   it('makes a key whose digest is in the entry, and shows it once', () => {
-    const { status, stdout } = command(['key', 'create', '--tenant', 'acme', '--runs', '1000', '--seconds', 'unlimited']);
+    const { status, stdout } = command([
+      'key',
+      'create',
+      '--tenant',
+      'acme',
+      '--runs',
+      '1000',
+      '--seconds',
+      'unlimited',
+    ]);
     expect(status).toBe(0);
     const key = /cs_[\w-]{43}/.exec(stdout)?.[0] ?? '';
     const entry = JSON.parse(stdout.slice(stdout.indexOf('{')));
@@ -60,7 +69,15 @@ describe('compute-step', () => {
     });
     expect(status).toBe(2);
     expect(stdout).toBe('');
-    for (const name of ['PORT', 'LEDGER_URL', 'SANDBOX_MEMORY_MB', 'MODEL_SIGNING_SECRET', 'MODEL_WEBHOOK_URL', 'TENANTS_FILE', 'SANDBOXD_SOCKET']) {
+    for (const name of [
+      'PORT',
+      'LEDGER_URL',
+      'SANDBOX_MEMORY_MB',
+      'MODEL_SIGNING_SECRET',
+      'MODEL_WEBHOOK_URL',
+      'TENANTS_FILE',
+      'SANDBOXD_SOCKET',
+    ]) {
       expect(stderr, name).toMatch(new RegExp(`^${name} `, 'm'));
     }
     expect(stderr).not.toContain('hunter2');
@@ -69,10 +86,23 @@ describe('compute-step', () => {
 
   it('stops with every fault of the tenants file named', () => {
     const file = join(folder, 'tenants.json');
-    writeFileSync(file, JSON.stringify({ tenants: [{ id: 'acme', key_sha256: ['short'] }, { id: 'b', key_sha256: [], quotas: { compute_runs: 1 } }] }));
+    writeFileSync(
+      file,
+      JSON.stringify({
+        tenants: [
+          { id: 'acme', key_sha256: ['short'] },
+          { id: 'b', key_sha256: [], quotas: { compute_runs: 1 } },
+        ],
+      }),
+    );
     const { status, stderr } = command(['serve'], { TENANTS_FILE: file });
     expect(status).toBe(2);
-    for (const field of ['tenants[0].key_sha256[0]', 'tenants[0].quotas', 'tenants[1].key_sha256', 'tenants[1].quotas.compute_seconds']) {
+    for (const field of [
+      'tenants[0].key_sha256[0]',
+      'tenants[0].quotas',
+      'tenants[1].key_sha256',
+      'tenants[1].quotas.compute_seconds',
+    ]) {
       expect(stderr).toContain(field);
     }
     writeFileSync(file, '{');

@@ -35,28 +35,37 @@ afterAll(async () => {
 });
 
 describe('honest functions, on real containers', () => {
-  it.each(cases<LegitCase>('legit.jsonl').map((one) => [one.id, one] as const))('%s gives what is expected', async (_id, one) => {
-    const sources = Object.entries(one.data).map(([name, result]) => ({ name, result }));
-    const { status, json } = await built.post('/v1/compute/run', {
-      code: one.code,
-      sources,
-      result_type: one.result_type,
-      nullable: one.expect === null,
-    });
-    expect(status).toBe(200);
-    expect({ state: json.state, failure: json.failure, result: json.result }).toEqual({
-      state: 'succeeded',
-      failure: null,
-      result: one.expect,
-    });
-  });
+  it.each(cases<LegitCase>('legit.jsonl').map((one) => [one.id, one] as const))(
+    '%s gives what is expected',
+    async (_id, one) => {
+      const sources = Object.entries(one.data).map(([name, result]) => ({ name, result }));
+      const { status, json } = await built.post('/v1/compute/run', {
+        code: one.code,
+        sources,
+        result_type: one.result_type,
+        nullable: one.expect === null,
+      });
+      expect(status).toBe(200);
+      expect({ state: json.state, failure: json.failure, result: json.result }).toEqual({
+        state: 'succeeded',
+        failure: null,
+        result: one.expect,
+      });
+    },
+  );
 });
 
 describe('attacks', () => {
-  it.each(cases<AttackCase>('attacks.jsonl').map((one) => [one.id, one] as const))('%s is not admitted', async (_id, one) => {
-    const { status, json } = await built.post('/v1/compute/run', { code: one.code, sources: [{ result: {} }] });
-    expect(status).toBe(200);
-    expect(json).toMatchObject({ state: 'not_admitted', sandbox: null, metered: { compute_runs: 0 } });
-    expect(json.admission.line).toBeGreaterThan(0);
-  });
+  it.each(cases<AttackCase>('attacks.jsonl').map((one) => [one.id, one] as const))(
+    '%s is not admitted',
+    async (_id, one) => {
+      const { status, json } = await built.post('/v1/compute/run', {
+        code: one.code,
+        sources: [{ result: {} }],
+      });
+      expect(status).toBe(200);
+      expect(json).toMatchObject({ state: 'not_admitted', sandbox: null, metered: { compute_runs: 0 } });
+      expect(json.admission.line).toBeGreaterThan(0);
+    },
+  );
 });

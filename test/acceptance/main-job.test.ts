@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEMO_STEPS } from '../../examples/demo/steps.ts';
 import { ComputationSchema } from '../../src/contract/computation.ts';
 import { faultChecker } from '../../src/contract/faults.ts';
-import { DEMO_STEPS } from '../../examples/demo/steps.ts';
 import { labelledContainers } from '../fakes/containers.ts';
 import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
 
@@ -57,7 +57,10 @@ describe('one compute step over HTTP, on a real container', () => {
   it('shows no value of the data to the model, the log, the metrics or the ledger', async () => {
     const sources = ['orders', 'customers'].map((name) => ({
       name,
-      result_json: readFileSync(fileURLToPath(new URL(`../../examples/demo/${name}.json`, import.meta.url)), 'utf8'),
+      result_json: readFileSync(
+        fileURLToPath(new URL(`../../examples/demo/${name}.json`, import.meta.url)),
+        'utf8',
+      ),
     }));
     const states: string[] = [];
     for (const step of DEMO_STEPS) {
@@ -71,18 +74,25 @@ describe('one compute step over HTTP, on a real container', () => {
     expect(states).toEqual(['succeeded', 'code_not_admitted', 'exception']);
 
     const sinks: Record<string, string> = {
-      webhook: built.model.requests.map(({ body, rawHeaders }) => `${body} ${rawHeaders.join(' ')}`).join('\n'),
+      webhook: built.model.requests
+        .map(({ body, rawHeaders }) => `${body} ${rawHeaders.join(' ')}`)
+        .join('\n'),
       log: built.log.join('\n'),
       metrics: await built.metrics(),
       ledger: built.ledgerBytes().toString('latin1'),
     };
     const values = [...new Set(sources.flatMap(({ result_json }) => stringsIn(JSON.parse(result_json))))]
       // Words that the instructions and the templates hold too, or that any text may.
-      .filter((value) => value.length >= 6 && !/^(shipped|refunded|cancelled|standard|express|silver)$/.test(value));
+      .filter(
+        (value) => value.length >= 6 && !/^(shipped|refunded|cancelled|standard|express|silver)$/.test(value),
+      );
     expect(values.length).toBeGreaterThan(100);
     for (const [sink, text] of Object.entries(sinks)) {
       expect(text.length, sink).toBeGreaterThan(100);
-      expect(values.filter((value) => text.includes(value)), sink).toEqual([]);
+      expect(
+        values.filter((value) => text.includes(value)),
+        sink,
+      ).toEqual([]);
     }
     // The search can find something: the field names do travel.
     expect(sinks.webhook).toContain('unit_price');
@@ -94,7 +104,9 @@ describe('one compute step over HTTP, on a real container', () => {
     const counted = [...text.matchAll(/^compute_runs_total\{tenant="acme",state="\w+"\} (\d+)$/gm)];
     expect(counted.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(usage.compute_runs.used);
     expect(usage.open_permits).toBe(0);
-    expect(Object.values<number>(usage.outcomes).reduce((sum, count) => sum + count, 0)).toBe(usage.compute_runs.used);
+    expect(Object.values<number>(usage.outcomes).reduce((sum, count) => sum + count, 0)).toBe(
+      usage.compute_runs.used,
+    );
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { faultChecker } from '../../src/contract/faults.ts';
 import { ComputationSchema } from '../../src/contract/computation.ts';
+import { faultChecker } from '../../src/contract/faults.ts';
 import { FAKE_USAGE, returned } from '../fakes/sandbox.ts';
 import { startTestService, type TestService } from '../fakes/service.ts';
 
@@ -98,20 +98,51 @@ describe('POST /v1/compute', () => {
   });
 
   it.each([
-    ['raised', { kind: 'raised', exception: 'ZeroDivisionError', line: 2, text: 'secret', printed: null, usage: FAKE_USAGE }, { code: 'exception', exception: 'ZeroDivisionError', line: 2 }],
+    [
+      'raised',
+      {
+        kind: 'raised',
+        exception: 'ZeroDivisionError',
+        line: 2,
+        text: 'secret',
+        printed: null,
+        usage: FAKE_USAGE,
+      },
+      { code: 'exception', exception: 'ZeroDivisionError', line: 2 },
+    ],
     ['timeout', { kind: 'killed', reason: 'timeout', usage: FAKE_USAGE }, { code: 'timeout' }],
-    ['out_of_memory', { kind: 'killed', reason: 'out_of_memory', usage: FAKE_USAGE }, { code: 'out_of_memory' }],
+    [
+      'out_of_memory',
+      { kind: 'killed', reason: 'out_of_memory', usage: FAKE_USAGE },
+      { code: 'out_of_memory' },
+    ],
     ['crash', { kind: 'killed', reason: 'sandbox_crashed', usage: FAKE_USAGE }, { code: 'sandbox_crashed' }],
-    ['lost', { kind: 'killed', reason: 'sandbox_lost', usage: FAKE_USAGE }, { code: 'sandbox_lost', retryable: true }],
-    ['too large', { kind: 'killed', reason: 'output_too_large', usage: FAKE_USAGE }, { code: 'output_too_large' }],
-    ['not JSON', { kind: 'notJson', notJson: { path: ['bob@corp.com', 3], pythonType: 'set' }, usage: FAKE_USAGE }, { code: 'result_not_json', path: '$.*[]', got: 'set' }],
+    [
+      'lost',
+      { kind: 'killed', reason: 'sandbox_lost', usage: FAKE_USAGE },
+      { code: 'sandbox_lost', retryable: true },
+    ],
+    [
+      'too large',
+      { kind: 'killed', reason: 'output_too_large', usage: FAKE_USAGE },
+      { code: 'output_too_large' },
+    ],
+    [
+      'not JSON',
+      { kind: 'notJson', notJson: { path: ['bob@corp.com', 3], pythonType: 'set' }, usage: FAKE_USAGE },
+      { code: 'result_not_json', path: '$.*[]', got: 'set' },
+    ],
     ['wrong type', returned('"text"'), { code: 'result_type_mismatch', path: '$', got: 'string' }],
   ] as const)('reports a run that ended as %s, and counts it', async (_name, report, failure) => {
     service.sandbox.answer = () => report;
     const { status, json, text } = await service.post('/v1/compute', body);
     expect(status).toBe(200);
     expect(checkComputation(json)).toEqual([]);
-    expect(json).toMatchObject({ state: 'failed', failure, metered: { compute_runs: 1, compute_seconds: 1 } });
+    expect(json).toMatchObject({
+      state: 'failed',
+      failure,
+      metered: { compute_runs: 1, compute_seconds: 1 },
+    });
     expect(json.result).toBeUndefined();
     expect(text).not.toContain('secret');
     expect(text).not.toContain('bob@corp.com');
@@ -164,12 +195,17 @@ describe('POST /v1/compute', () => {
   it('ends the run and answers 504 when the deadline passes, and counts the run', async () => {
     service.sandbox.answer = (_run, signal) =>
       new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE }));
+        signal.addEventListener('abort', () =>
+          resolve({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE }),
+        );
       });
     const { status, json } = await service.post('/v1/compute', { ...body, timeout_seconds: 0.2 });
     expect(status).toBe(504);
     expect(json.code).toBe('deadline_exceeded');
-    expect(service.finished.at(-1)).toMatchObject({ outcome: 'deadline_exceeded', metered: { computeRuns: 1 } });
+    expect(service.finished.at(-1)).toMatchObject({
+      outcome: 'deadline_exceeded',
+      metered: { computeRuns: 1 },
+    });
     const usage = (await service.get('/v1/usage')).json;
     expect(usage.open_permits).toBe(0);
   });
@@ -190,9 +226,17 @@ describe('POST /v1/compute/run', () => {
   it('refuses a function that is not the approved one, before anything runs', async () => {
     const runs = service.sandbox.runs.length;
     const { json: first } = await service.post('/v1/compute/run', { code, sources });
-    const same = await service.post('/v1/compute/run', { code, sources, expect_code_sha256: first.code_sha256 });
+    const same = await service.post('/v1/compute/run', {
+      code,
+      sources,
+      expect_code_sha256: first.code_sha256,
+    });
     expect(same.status).toBe(200);
-    const other = await service.post('/v1/compute/run', { code, sources, expect_code_sha256: 'a'.repeat(64) });
+    const other = await service.post('/v1/compute/run', {
+      code,
+      sources,
+      expect_code_sha256: 'a'.repeat(64),
+    });
     expect(other.status).toBe(409);
     expect(other.json).toMatchObject({ code: 'code_mismatch', code_sha256: first.code_sha256 });
     expect(service.sandbox.runs.length).toBe(runs + 2);
@@ -211,7 +255,8 @@ describe('the routes that run nothing', () => {
   });
 
   it('gives the verdict of admission, and with ?all=true every refusal', async () => {
-    const good = (await service.post('/v1/compute/admit', { code: 'def compute(data):\n    return 1\n' })).json;
+    const good = (await service.post('/v1/compute/admit', { code: 'def compute(data):\n    return 1\n' }))
+      .json;
     expect(good.admission).toEqual({ admitted: true });
     expect(good.code_sha256).toMatch(/^[0-9a-f]{64}$/);
     const bad = { code: 'import os\nimport sys\n\ndef compute(data):\n    return 1\n' };

@@ -33,7 +33,10 @@ it('resolves every reference inside the description', async () => {
   const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
   expect(refs.length).toBeGreaterThan(5);
   for (const ref of refs) {
-    const found = ref.split('/').slice(1).reduce<Record<string, unknown>>((node, part) => node?.[part] as never, document);
+    const found = ref
+      .split('/')
+      .slice(1)
+      .reduce<Record<string, unknown>>((node, part) => node?.[part] as never, document);
     expect(found, ref).toBeTypeOf('object');
   }
 });

@@ -22,9 +22,16 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a request that is not valid', () => {
-  const raw = (result: string) => `{"step":"sum","sources":[{"name":"a","result":1},{"name":"b","result":${result}}]}`;
+  const raw = (result: string) =>
+    `{"step":"sum","sources":[{"name":"a","result":1},{"name":"b","result":${result}}]}`;
   const rawJson = (text: string) =>
-    JSON.stringify({ step: 'sum', sources: [{ name: 'a', result: 1 }, { name: 'b', result_json: text }] });
+    JSON.stringify({
+      step: 'sum',
+      sources: [
+        { name: 'a', result: 1 },
+        { name: 'b', result_json: text },
+      ],
+    });
 
   it.each<[string, unknown, string[]]>([
     ['an empty body', '', ['body', 'empty']],
@@ -36,20 +43,66 @@ describe('a request that is not valid', () => {
     ['an empty list of sources', { step: 'sum', sources: [] }, ['sources']],
     ['an unknown member', { ...step, [SECRET.replaceAll('-', ' ')]: 1 }, ['not a known member']],
     ['an unknown result type', { ...step, result_type: 'float' }, ['result_type', '"number"']],
-    ['a result type that disagrees', { step: { instruction: 'x', result_type: 'number' }, result_type: 'string', sources }, ['result_type', 'disagree']],
-    ['a name that is no identifier', { step: 'x', sources: [{ name: '1st', result: 1 }] }, ['sources[0].name']],
-    ['a reserved name', { step: 'x', sources: [{ name: 'source_2', result: 1 }] }, ['sources[0].name', 'source_<n>']],
-    ['a repeated name', { step: 'x', sources: [{ name: 'a', result: 1 }, { name: 'a', result: 2 }] }, ['sources[1].name', 'twice']],
-    ['both result and result_json', { step: 'x', sources: [{ result: SECRET, result_json: '1' }] }, ['sources[0]', 'exactly one']],
+    [
+      'a result type that disagrees',
+      { step: { instruction: 'x', result_type: 'number' }, result_type: 'string', sources },
+      ['result_type', 'disagree'],
+    ],
+    [
+      'a name that is no identifier',
+      { step: 'x', sources: [{ name: '1st', result: 1 }] },
+      ['sources[0].name'],
+    ],
+    [
+      'a reserved name',
+      { step: 'x', sources: [{ name: 'source_2', result: 1 }] },
+      ['sources[0].name', 'source_<n>'],
+    ],
+    [
+      'a repeated name',
+      {
+        step: 'x',
+        sources: [
+          { name: 'a', result: 1 },
+          { name: 'a', result: 2 },
+        ],
+      },
+      ['sources[1].name', 'twice'],
+    ],
+    [
+      'both result and result_json',
+      { step: 'x', sources: [{ result: SECRET, result_json: '1' }] },
+      ['sources[0]', 'exactly one'],
+    ],
     ['neither of them', { step: 'x', sources: [{ name: 'a' }] }, ['sources[0]', 'exactly one']],
     ['result_json that is no string', { step: 'x', sources: [{ result_json: 5 }] }, ['sources[0]']],
-    ['more wall time than the operator gives', { ...step, limits: { wall_seconds: 11 } }, ['limits.wall_seconds', 'at most 10']],
-    ['more memory than the operator gives', { ...step, limits: { memory_mb: 512 } }, ['limits.memory_mb', 'at most 256']],
-    ['a longer deadline than the operator gives', { ...step, timeout_seconds: 31 }, ['timeout_seconds', 'at most 30']],
+    [
+      'more wall time than the operator gives',
+      { ...step, limits: { wall_seconds: 11 } },
+      ['limits.wall_seconds', 'at most 10'],
+    ],
+    [
+      'more memory than the operator gives',
+      { ...step, limits: { memory_mb: 512 } },
+      ['limits.memory_mb', 'at most 256'],
+    ],
+    [
+      'a longer deadline than the operator gives',
+      { ...step, timeout_seconds: 31 },
+      ['timeout_seconds', 'at most 30'],
+    ],
     ['detail the tenant may not see', { ...step, include: ['detail'] }, ['include', 'allow_detail']],
     ['an unknown extra', { ...step, include: ['all'] }, ['include']],
-    ['a result_schema that is none', { ...step, result_schema: { type: 'nonsense' } }, ['result_schema', 'type']],
-    ['a result_schema with a remote reference', { ...step, result_schema: { $ref: 'https://example.com/x' } }, ['result_schema', '$ref']],
+    [
+      'a result_schema that is none',
+      { ...step, result_schema: { type: 'nonsense' } },
+      ['result_schema', 'type'],
+    ],
+    [
+      'a result_schema with a remote reference',
+      { ...step, result_schema: { $ref: 'https://example.com/x' } },
+      ['result_schema', '$ref'],
+    ],
     ['repair, which is to come', { ...step, repair: { max_attempts: 2 } }, ['repair', 'not available']],
     ['cache, which is to come', { ...step, cache: 'use' }, ['cache', 'not available']],
     ['NaN in a source', raw(`[1,{"x":NaN}]`), ['sources[1].result', 'NaN']],
@@ -57,7 +110,11 @@ describe('a request that is not valid', () => {
     ['a number past the double range', raw('[1e400]'), ['sources[1].result', 'range']],
     ['a repeated key in a source', raw(`{"a":1,"\\u0061":"${SECRET}"}`), ['sources[1].result', 'key']],
     ['a source nested too deep', raw('['.repeat(65) + ']'.repeat(65)), ['sources[1].result', 'nest']],
-    ['a source nested 100,000 deep', raw('['.repeat(50_000) + ']'.repeat(50_000)), ['sources[1].result', 'nest']],
+    [
+      'a source nested 100,000 deep',
+      raw('['.repeat(50_000) + ']'.repeat(50_000)),
+      ['sources[1].result', 'nest'],
+    ],
     ['a result_json that is not JSON', rawJson(`{"${SECRET}"`), ['sources[1].result_json']],
     ['a result_json with NaN', rawJson('NaN'), ['sources[1].result_json', 'NaN']],
     ['a result_json with a repeated key', rawJson('{"a":1,"a":2}'), ['sources[1].result_json', 'key']],
@@ -73,7 +130,11 @@ describe('a request that is not valid', () => {
   it('names bad UTF-8 in a source', async () => {
     const answer = await service.post(
       '/v1/compute',
-      Buffer.concat([Buffer.from('{"step":"x","sources":[{"result":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}]}')]),
+      Buffer.concat([
+        Buffer.from('{"step":"x","sources":[{"result":"'),
+        Buffer.from([0xc3, 0x28]),
+        Buffer.from('"}]}'),
+      ]),
     );
     expectProblem(answer, 'invalid_request');
     expect(answer.json.detail).toContain('sources[0].result');
@@ -121,7 +182,10 @@ describe('a request that gets no further than the door', () => {
 
   it('is 406, 413 and 415 by name', async () => {
     expectProblem(await service.post('/v1/compute', step, { accept: 'text/csv' }), 'not_acceptable');
-    expectProblem(await service.post('/v1/compute', step, { 'content-type': 'text/plain' }), 'unsupported_media_type');
+    expectProblem(
+      await service.post('/v1/compute', step, { 'content-type': 'text/plain' }),
+      'unsupported_media_type',
+    );
     const large = JSON.stringify({ ...step, sources: [{ result: SECRET.repeat(20_000) }] });
     expectProblem(await service.post('/v1/compute', large), 'body_too_large');
   });
@@ -136,7 +200,10 @@ describe('a request that gets no further than the door', () => {
       await held;
       return { kind: 'notStarted', reason: 'sandbox_unavailable', detail: 'x' };
     };
-    const half = { code: 'def compute(data):\n    return 1\n', sources: [{ result: 'x'.repeat(200 * 1024) }] };
+    const half = {
+      code: 'def compute(data):\n    return 1\n',
+      sources: [{ result: 'x'.repeat(200 * 1024) }],
+    };
     const running = [service.post('/v1/compute/run', half), service.post('/v1/compute/run', half)];
     await new Promise((resolve) => setTimeout(resolve, 300));
     expectProblem(await service.post('/v1/compute/run', half), 'overloaded');
@@ -161,7 +228,10 @@ describe('a model that does not help', () => {
   });
 
   it('is not asked at all where its URL may not be named', async () => {
-    const answer = await service.post('/v1/compute', { ...step, model: { url: 'https://models.example.com/' } });
+    const answer = await service.post('/v1/compute', {
+      ...step,
+      model: { url: 'https://models.example.com/' },
+    });
     expectProblem(answer, 'model_url_refused');
   });
 
@@ -217,7 +287,10 @@ describe('quotas and a tenant’s own cap', () => {
   });
 
   it('is 429 while max_concurrency requests are in work, and free again after', async () => {
-    const own = await startTestService({ tenant: { max_concurrency: 1 }, answer: () => ({ text: 'def compute(data):\n    return 1\n', delayMs: 400 }) });
+    const own = await startTestService({
+      tenant: { max_concurrency: 1 },
+      answer: () => ({ text: 'def compute(data):\n    return 1\n', delayMs: 400 }),
+    });
     const first = own.post('/v1/compute', step);
     await new Promise((resolve) => setTimeout(resolve, 150));
     expectProblem(await own.post('/v1/compute', step), 'too_many_requests');
@@ -232,7 +305,10 @@ describe('quotas and a tenant’s own cap', () => {
     expectProblem(refused, 'invalid_request');
     expect(refused.json.detail).toContain('sources[0].schema');
     const schema = { type: 'array', items: { type: 'object', properties: { price: { type: 'number' } } } };
-    const taken = await own.post('/v1/compute', { step: 'x', sources: [{ name: 'orders', result: [{ price: 1, undeclared_9: 2 }], schema }] });
+    const taken = await own.post('/v1/compute', {
+      step: 'x',
+      sources: [{ name: 'orders', result: [{ price: 1, undeclared_9: 2 }], schema }],
+    });
     expect(taken.status).toBe(200);
     expect(own.model.requests.at(-1)?.body.toString()).not.toContain('undeclared_9');
     await own.close();

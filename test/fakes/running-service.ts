@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { AS_BUILT, type RunningService, startService } from '../../examples/demo/service.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
 import { createKey } from '../../src/tenants.ts';
-import { type ScriptedAnswer, type ScriptedModel, type ScriptedRequest, startScriptedModel } from './scripted-model.ts';
+import {
+  type ScriptedAnswer,
+  type ScriptedModel,
+  type ScriptedRequest,
+  startScriptedModel,
+} from './scripted-model.ts';
 
 /** The built service in a process of its own, with a scripted webhook, over real HTTP. */
 export interface BuiltService {
@@ -107,7 +112,9 @@ export async function startBuiltService(options: {
     },
     ledgerBytes: () => {
       const ledger = join(folder, 'ledger');
-      const files = readdirSync(ledger, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      const files = readdirSync(ledger, { recursive: true, withFileTypes: true }).filter((entry) =>
+        entry.isFile(),
+      );
       return Buffer.concat(files.map((file) => readFileSync(join(file.parentPath, file.name))));
     },
     stop: async () => {

@@ -20,7 +20,12 @@ import { type FinishedStep, nullObserver, type StepObserver } from '../../src/st
 import { createStep } from '../../src/step/step.ts';
 import { createKey, openTenants } from '../../src/tenants.ts';
 import { type FakeSandbox, fakeSandbox } from './sandbox.ts';
-import { type ScriptedAnswer, type ScriptedModel, type ScriptedRequest, startScriptedModel } from './scripted-model.ts';
+import {
+  type ScriptedAnswer,
+  type ScriptedModel,
+  type ScriptedRequest,
+  startScriptedModel,
+} from './scripted-model.ts';
 
 export interface TestServiceOptions {
   readonly sandbox?: Sandbox;

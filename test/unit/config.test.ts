@@ -83,12 +83,12 @@ describe('settings', () => {
 
   it('report every fault at once, and no value of a secret', () => {
     const all = faults({ PORT: 'x', HOST: ' ', MODEL_SIGNING_SECRET: 'hunter2', TENANTS_FILE: '' });
-    expect(all.split('\n').map((line) => line.split(' ', 1)[0]).sort()).toEqual([
-      'HOST',
-      'MODEL_SIGNING_SECRET',
-      'PORT',
-      'TENANTS_FILE',
-    ]);
+    expect(
+      all
+        .split('\n')
+        .map((line) => line.split(' ', 1)[0])
+        .sort(),
+    ).toEqual(['HOST', 'MODEL_SIGNING_SECRET', 'PORT', 'TENANTS_FILE']);
     expect(all).not.toContain('hunter2');
   });
 

@@ -118,7 +118,10 @@ describe('tenants', () => {
       'tenants[2].key_sha256',
       'tenants[2].quotas',
     ]) {
-      expect(faults.some((fault) => fault.includes(`${field} `)), field).toBe(true);
+      expect(
+        faults.some((fault) => fault.includes(`${field} `)),
+        field,
+      ).toBe(true);
     }
     expect(faults.join()).not.toContain('nothex');
   });
@@ -126,7 +129,9 @@ describe('tenants', () => {
   it('need every quota said: absent is a fault, null is unlimited', () => {
     const { entry } = createKey('acme', null, null);
     expect(faultsOf({ tenants: [entry] })).toEqual([]);
-    expect(faultsOf({ tenants: [{ ...entry, quotas: { compute_runs: 1 } }] })[0]).toContain('quotas.compute_seconds is required');
+    expect(faultsOf({ tenants: [{ ...entry, quotas: { compute_runs: 1 } }] })[0]).toContain(
+      'quotas.compute_seconds is required',
+    );
   });
 
   it('are named once, each key once, with usable models', () => {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isProblem, problem, type Problem } from '../../contract/problem.ts';
+import { isProblem, type Problem, problem } from '../../contract/problem.ts';
 import type { RouteDeps } from '../deps.ts';
 import { encodeComputation } from '../encode.ts';
 import { sendProblem } from '../errors.ts';

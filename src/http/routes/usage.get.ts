@@ -52,6 +52,9 @@ function usageBody(tenant: Tenant, usage: Usage): Record<string, unknown> {
   };
 }
 
-function meter(used: number, limit: number | null): { used: number; limit: number | null; remaining: number | null } {
+function meter(
+  used: number,
+  limit: number | null,
+): { used: number; limit: number | null; remaining: number | null } {
   return { used, limit, remaining: limit === null ? null : Math.max(0, limit - used) };
 }
