@@ -96,6 +96,7 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
       // The lane that was used last comes first: its worker is up and may have the schema compiled.
       const lane = idle.pop() as Lane;
       const { job, answer } = waiting.shift() as Waiting;
+      // Takes its signal's listener off too: what has left the queue must not leave it again.
       answer(runOn(lane, job));
     }
   }

@@ -16,7 +16,7 @@ const PROBES: readonly unknown[] = [null, true, 0, '', [], {}];
  * ajv of its own, since ajv keeps what a schema names itself (`$id`, `$anchor`) and would let one meet another's.
  */
 export function createSchemaCompiler(): SchemaCompiler {
-  const drafts = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+  const drafts = new Ajv2020({ strict: false, logger: false });
   // Compiles the draft's schema now, so that the first caller's deadline does not pay for it.
   drafts.validateSchema({});
   return (schema) => {
@@ -40,15 +40,13 @@ function compileAlone(schema: JsonObject): ValidateFunction {
   const ajv = new Ajv2020({
     meta: false,
     validateSchema: false,
+    // Not strict: unknown keywords and formats are annotations (ajv knows no format of its own), and an integer past
+    // the double range, which reads as Infinity, is still a number.
     strict: false,
     logger: false,
     messages: false,
-    // 2020-12 has `format` as an annotation unless asked otherwise.
-    validateFormats: false,
     // Without it `required: ["constructor"]` is met by every object's prototype.
     ownProperties: true,
-    // An integer past the double range reads as Infinity; it is still a number.
-    strictNumbers: false,
     // 19.99 is a multiple of 0.01 to everyone but a double.
     multipleOfPrecision: 8,
   });

@@ -120,11 +120,10 @@ export function createMetrics({ version, tenantLabel, routes }: MetricsOptions):
     stepFinished(step) {
       const tenant = label(step.tenant);
       steps.inc({ tenant, outcome: step.outcome });
-      if (step.metered.computeRuns > 0) {
-        const state = step.state === 'succeeded' ? 'succeeded' : 'failed';
-        runs.inc({ tenant, state }, step.metered.computeRuns);
-        seconds.inc({ tenant }, step.metered.computeSeconds);
-      }
+      // A step that was not metered adds 0.
+      const state = step.state === 'succeeded' ? 'succeeded' : 'failed';
+      runs.inc({ tenant, state }, step.metered.computeRuns);
+      seconds.inc({ tenant }, step.metered.computeSeconds);
     },
     admissionRefused: (rule_id) => refusals.inc({ rule_id }),
     modelRequest: (outcome) => models.inc({ outcome }),

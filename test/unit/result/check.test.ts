@@ -90,6 +90,12 @@ describe('digits reach the caller as Python wrote them', () => {
     expect(await outcome(text, 'any')).toBe(text);
   });
 
+  test('space around a value is no part of it', async () => {
+    expect(await outcome('\n 4.0\t', 'integer')).toBe('4');
+    expect(await outcome(' null ', 'number', { nullable: true })).toBe('null');
+    expect(await outcome(` ${TABLE}\r\n`, 'table')).toBe(TABLE);
+  });
+
   test('any JSON text is relayed to the byte', async () => {
     const spaced = fc
       .tuple(fc.json(), fc.constantFrom('', ' ', '\n', '\t '), fc.constantFrom(undefined, 1, '\t'))
@@ -222,6 +228,7 @@ describe('date and datetime', () => {
     '2026-11-30T23:59:59-11:30',
     '2016-12-31T23:59:60Z',
     '2017-01-01T00:59:60+01:00',
+    '2016-12-31T22:59:60-01:00',
     '2016-12-31t23:59:59z',
   ])('datetime %s', async (datetime) => {
     expect(await outcome(`"${datetime}"`, 'datetime')).toBe(`"${datetime}"`);
@@ -236,6 +243,7 @@ describe('date and datetime', () => {
     '2026-11-30T10:60:00Z',
     '2026-11-30T10:20:61Z',
     '2026-11-30T10:20:60Z',
+    '2017-01-01T00:59:60-01:00',
     '2026-11-30T10:20:30.Z',
     '2026-11-30T10:20:30+0100',
     '2026-11-30T10:20:30+24:00',

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/contract/result-type.ts';
 import {
@@ -63,6 +66,7 @@ describe('a result against result_schema', () => {
     [{ anyOf: [{ type: 'null' }, { type: 'string' }] }, '71', '$', 'anyOf', null, 'integer'],
     [{ properties: { a: false } }, '{"a":71}', '$.a', 'false schema', null, 'integer'],
     [{ type: 'array' }, 'null', '$', 'type', 'array', 'null'],
+    [{ type: 'string' }, '9'.repeat(400), '$', 'type', 'string', 'integer'],
   ];
   test.each(wrong)('%j refuses %s', async (schema, text, path, keyword, wanted, got) => {
     const verdict = await shared.check(schema, text);
@@ -215,5 +219,28 @@ describe('the queue of checks', () => {
     await checker.close();
     expect(await next).toEqual({ kind: 'timeout', reason: 'cancelled' });
     await running;
+  });
+
+  test('is not left a second time by a caller whose check runs or is over', async () => {
+    const checker = create({ workers: 1, deadlineMs: 1_500 });
+    const caller = new AbortController();
+    const running = checker.check(SLOW, SLOW_TEXT, caller.signal);
+    const waiting = checker.check({ type: 'number' }, '1');
+    caller.abort();
+    expect(await running).toEqual({ kind: 'timeout', reason: 'deadline' });
+    expect(await waiting).toEqual({ kind: 'ok' });
+  });
+
+  test('keeps no process alive once it is empty', async () => {
+    const script = fileURLToPath(new URL('idle-checker.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+    });
+    const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(20_000) });
+    expect([said, code]).toEqual(['ok', 0]);
   });
 });

@@ -36,6 +36,12 @@ describe('an error in the log', () => {
     expect(errorFields(thrown)).toEqual({ name });
   });
 
+  test('shows twelve frames at most', () => {
+    const error = new Error('x');
+    error.stack = `Error: x${'\n    at run (file:///app/main.js:1:1)'.repeat(50)}`;
+    expect(errorFields(error).frames).toEqual(Array(12).fill('file:///app/main.js:1:1'));
+  });
+
   test('of a system call has its code', () => {
     const error = Object.assign(new Error(`connect ECONNREFUSED ${canary}`), { code: 'ECONNREFUSED' });
     expect(errorFields(error)).toMatchObject({
@@ -54,15 +60,20 @@ describe('an error in the log', () => {
   });
 
   test('shows nothing of a stack that does not begin with its message', () => {
-    const changed = new Error(`old ${canary}\n    at file:///${canary}.js:1:1`);
-    changed.message = 'new';
-    const emptied = new Error(`${canary}\n    at file:///${canary}.js:1:1`);
-    emptied.message = '';
-    const shortened = new Error(`${canary}\n    at file:///${canary}.js:1:1`);
-    shortened.message = canary.slice(0, 3);
+    /** An error whose stack was written, as V8 does, when its message was still another. */
+    const renamed = (message: string, first = 'old'): Error => {
+      const error = new Error(`${first} ${canary}\n    at file:///${canary}.js:1:1`);
+      error.stack = `Error: ${error.message}\n    at file:///app/main.js:1:1`;
+      error.message = message;
+      return error;
+    };
+    const changed = renamed('new');
+    const emptied = renamed('');
+    const shortened = renamed('ol');
+    const wordy = renamed('', '');
     const replaced = new Error('x');
     replaced.stack = `${canary} x\n    at file:///${canary}.js:1:1`;
-    for (const error of [changed, emptied, shortened, replaced]) {
+    for (const error of [changed, emptied, shortened, wordy, replaced]) {
       expect(JSON.stringify(errorFields(error))).not.toContain(canary);
     }
   });
