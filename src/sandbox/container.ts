@@ -81,7 +81,6 @@ export async function startContainer(options: StartOptions): Promise<ReadyContai
   const { engine, fleet, place, signal } = options;
   let id: string;
   try {
-    // Not ended by the signal: a create call that is cut off leaves a container whose id nobody knows.
     id = await engine.create(options.spec);
   } catch (error) {
     place.cancel();
@@ -100,7 +99,7 @@ export async function startContainer(options: StartOptions): Promise<ReadyContai
       throw error;
     }
   } catch (error) {
-    fleet.retire(id);
+    void fleet.retire(id);
     throw error;
   }
 }
@@ -192,13 +191,14 @@ class AttachedContainer implements ReadyContainer {
     const event = await this.#until(() => reader.state === 'complete' || this.#overrun(), job.wallMs, signal);
     const wallNs = clock.monotonicNs() - startNs;
     if (event === 'aborted') {
-      return this.#kill(job, abortReason(signal), wallNs);
+      return this.#kill(abortReason(signal), wallNs);
     }
     if (event === 'late') {
-      return this.#kill(job, 'timeout', wallNs);
+      // Charged for its limit, not for how early or late our timer was.
+      return this.#kill('timeout', BigInt(Math.round(job.wallMs * 1e6)));
     }
     if (this.#overrun()) {
-      return this.#kill(job, 'output_too_large', wallNs);
+      return this.#kill('output_too_large', wallNs);
     }
     if (event === 'done' && reader.trailingBytes === 0 && job.sealed(reader.payload())) {
       this.#answered = true;
@@ -210,25 +210,20 @@ class AttachedContainer implements ReadyContainer {
         outputBytes: this.#outputBytes,
       };
     }
-    return this.#finish(job, reader, wallNs, signal);
+    return this.#finish(reader, wallNs, signal);
   }
 
   /** The stream has ended, or an answer is there that must be confirmed by a clean end. */
-  async #finish(
-    job: ContainerJob,
-    reader: FrameReader,
-    wallNs: bigint,
-    signal: AbortSignal,
-  ): Promise<Ending> {
+  async #finish(reader: FrameReader, wallNs: bigint, signal: AbortSignal): Promise<Ending> {
     const event = this.#alive ? await this.#until(() => this.#overrun(), EXIT_GRACE_MS, signal) : 'ended';
     if (event === 'aborted') {
-      return this.#kill(job, abortReason(signal), wallNs);
+      return this.#kill(abortReason(signal), wallNs);
     }
     if (event === 'done') {
-      return this.#kill(job, 'output_too_large', wallNs);
+      return this.#kill('output_too_large', wallNs);
     }
     if (event === 'late') {
-      return this.#kill(job, 'sandbox_crashed', wallNs);
+      return this.#kill('sandbox_crashed', wallNs);
     }
     const exit = await observeExit(this.#options.engine, this.id);
     const outputBytes = this.#outputBytes;
@@ -243,25 +238,13 @@ class AttachedContainer implements ReadyContainer {
   }
 
   /** SIGKILL: Python as PID 1 does not hear SIGTERM. The verdict is ours, whatever the container does meanwhile. */
-  async #kill(job: ContainerJob, verdict: KillReason, wallNs: bigint): Promise<Ending> {
+  async #kill(verdict: KillReason, wallNs: bigint): Promise<Ending> {
     // Nothing more is read: the engine holds back what the container still writes.
     this.#stream.pause();
-    let reason = verdict;
-    try {
-      await this.#options.engine.kill(this.id);
-    } catch {
-      // Our clock cannot tell a function that spins from an engine that went away with its answer.
-      reason = reason === 'timeout' ? 'sandbox_lost' : reason;
-    }
-    const limitNs = BigInt(Math.round(job.wallMs * 1e6));
-    return {
-      kind: 'killed',
-      reason,
-      exitCode: null,
-      // A function is not charged for how late our timer was.
-      wallNs: wallNs > limitNs ? limitNs : wallNs,
-      outputBytes: this.#outputBytes,
-    };
+    const killed = await killOrPing(this.#options.engine, this.id);
+    // Our clock cannot tell a function that spins from an engine that went away with its answer.
+    const reason = verdict === 'timeout' && !killed ? 'sandbox_lost' : verdict;
+    return { kind: 'killed', reason, exitCode: null, wallNs, outputBytes: this.#outputBytes };
   }
 
   #overrun(): boolean {
@@ -332,6 +315,19 @@ function readReady(reader: FrameReader): Readiness | null {
     return fits ? { python, missing: missing.map(String) } : null;
   } catch {
     return null;
+  }
+}
+
+/** Kills a container; false if the engine has gone. One that is only too busy to confirm in time has not. */
+async function killOrPing(engine: Engine, id: string): Promise<boolean> {
+  try {
+    await engine.kill(id);
+    return true;
+  } catch {
+    return engine.ping().then(
+      () => true,
+      () => false,
+    );
   }
 }
 

@@ -115,8 +115,13 @@ class DockerSandbox implements Sandbox {
     this.#pool.refill();
   }
 
-  readiness(): Promise<readonly CheckState[]> {
-    return this.#readiness.states();
+  async readiness(): Promise<readonly CheckState[]> {
+    const states = await this.#readiness.states();
+    const fault = this.#pool.fault;
+    // The probe came up once, and containers do not start now: that is not ready either.
+    return fault === null
+      ? states
+      : states.map((state) => (state.check === 'self_test' ? { ...state, ok: false, detail: fault } : state));
   }
 
   run(

@@ -35,13 +35,11 @@ export function toEngineError(error: unknown): EngineError {
  * Makes one call to the engine that ends: with its answer, after `ms` milliseconds (`timeout`) or when `parent`
  * is aborted (`cancelled`), whichever is first. Rejects with an EngineError only. dockerode by itself waits for
  * ever, and an abort does not end a call whose answer broke off half-way; hence the race besides the signal.
- * `late` gets a value that came after the end, so that what it stands for can be given back.
  */
 export function boundedCall<T>(
   ms: number,
   parent: AbortSignal | undefined,
   call: (signal: AbortSignal) => Promise<T>,
-  late?: (value: T) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const controller = new AbortController();
@@ -73,8 +71,6 @@ export function boundedCall<T>(
       (value) => {
         if (end()) {
           resolve(value);
-        } else {
-          late?.(value);
         }
       },
       (error: unknown) => {

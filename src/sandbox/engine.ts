@@ -29,8 +29,11 @@ export interface Engine {
   facts(): Promise<EngineFacts>;
   /** Id of an image by name or id; null where there is none. Never pulls. */
   imageId(name: string): Promise<string | null>;
-  /** Creates a container and answers its id. One that is created after the call ended is removed. */
-  create(spec: Docker.ContainerCreateOptions, signal?: AbortSignal): Promise<string>;
+  /**
+   * Creates a container and answers its id. Takes no signal: a call that is cut off may leave a container whose id
+   * nobody knows, for the reaper to find by its labels.
+   */
+  create(spec: Docker.ContainerCreateOptions): Promise<string>;
   /** stdin, stdout and stderr of a container, multiplexed. The caller owns the stream from here on. */
   attach(id: string, signal?: AbortSignal): Promise<Duplex>;
   start(id: string, signal?: AbortSignal): Promise<void>;
@@ -68,10 +71,6 @@ const CONTAINER_ID = /^[0-9a-f]{64}$/;
 export function createDockerEngine(dockerHost: string | null): Engine {
   const agent = new Agent({ keepAlive: true });
   const docker = connect(parseEngineAddress(dockerHost), agent);
-  const remove = (id: string): Promise<void> =>
-    boundedCall(CALL_MS.remove, undefined, async (abortSignal) => {
-      await unlessStatus([404], docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
-    });
   return {
     ping: () =>
       boundedCall(CALL_MS.ping, undefined, async (abortSignal) => {
@@ -89,37 +88,19 @@ export function createDockerEngine(dockerHost: string | null): Engine {
         const image = (await unlessStatus([404], get(docker, path, abortSignal))) as { Id?: unknown } | null;
         return typeof image?.Id === 'string' ? image.Id : null;
       }),
-    create: (spec, signal) =>
-      boundedCall(
-        CALL_MS.create,
-        signal,
-        async (abortSignal) => {
-          const { id } = await docker.createContainer({ ...spec, abortSignal });
-          if (!CONTAINER_ID.test(id)) {
-            throw new EngineError('unreachable', 'the engine answered a create call without a container id');
-          }
-          return id;
-        },
-        (id) => {
-          // Nobody waits for it any more; what this misses, the reaper finds by its labels.
-          remove(id).catch(() => {});
-        },
-      ),
+    create: (spec) =>
+      boundedCall(CALL_MS.create, undefined, async (abortSignal) => {
+        const { id } = await docker.createContainer({ ...spec, abortSignal });
+        if (!CONTAINER_ID.test(id)) {
+          throw new EngineError('unreachable', 'the engine answered a create call without a container id');
+        }
+        return id;
+      }),
     attach: (id, signal) =>
-      boundedCall(
-        CALL_MS.create,
-        signal,
-        (abortSignal) =>
-          docker.getContainer(id).attach({
-            stream: true,
-            stdin: true,
-            stdout: true,
-            stderr: true,
-            hijack: true,
-            abortSignal,
-          }) as Promise<Duplex>,
-        (stream) => stream.destroy(),
-      ),
+      boundedCall(CALL_MS.create, signal, async (abortSignal) => {
+        const options = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true, abortSignal };
+        return (await docker.getContainer(id).attach(options)) as Duplex;
+      }),
     start: (id, signal) =>
       boundedCall(CALL_MS.start, signal, async (abortSignal) => {
         await docker.getContainer(id).start({ abortSignal });
@@ -142,7 +123,10 @@ export function createDockerEngine(dockerHost: string | null): Engine {
         // 409: it is not running any more.
         await unlessStatus([404, 409], docker.getContainer(id).kill({ signal: 'SIGKILL', abortSignal }));
       }),
-    remove,
+    remove: (id) =>
+      boundedCall(CALL_MS.remove, undefined, async (abortSignal) => {
+        await unlessStatus([404], docker.getContainer(id).remove({ force: true, v: true, abortSignal }));
+      }),
     list: (label) =>
       boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
         const found = await docker.listContainers({ all: true, filters: { label: [label] }, abortSignal });

@@ -61,6 +61,11 @@ export class ContainerPool {
     return this.#starting;
   }
 
+  /** Why nothing is being started at the moment, or null. */
+  get fault(): string | null {
+    return this.#breaker.openDetail;
+  }
+
   take(signal: AbortSignal): Promise<ContainerTake> {
     if (signal.aborted) {
       return Promise.resolve({ kind: 'aborted' });
