@@ -9,6 +9,7 @@ export const PROBLEMS = {
   not_found: { status: 404, retryable: false, title: 'There is nothing at this path' },
   method_not_allowed: { status: 405, retryable: false, title: 'The method is not allowed here' },
   not_acceptable: { status: 406, retryable: false, title: 'The answer cannot be given in that form' },
+  request_timeout: { status: 408, retryable: true, title: 'The request took too long to arrive' },
   idempotency_in_flight: { status: 409, retryable: true, title: 'A request with this key is still running' },
   code_mismatch: { status: 409, retryable: false, title: 'The function is not the one that was expected' },
   body_too_large: { status: 413, retryable: false, title: 'The body is too large' },

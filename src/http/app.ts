@@ -6,7 +6,7 @@ import { faultChecker } from '../contract/faults.ts';
 import { problem } from '../contract/problem.ts';
 import { createCalls } from './call.ts';
 import type { AppDeps } from './deps.ts';
-import { ProblemError, problemOf, sendProblem } from './errors.ts';
+import { answerUnparsed, ProblemError, problemOf, sendProblem } from './errors.ts';
 import { byteBudget, tenantSlots } from './inflight.ts';
 import { acceptsJson, routeTable } from './negotiate.ts';
 import { NAMED_SCHEMAS, openApiHead } from './openapi.ts';
@@ -38,6 +38,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 64 },
     return503OnClosing: false,
+    clientErrorHandler: answerUnparsed,
   });
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));

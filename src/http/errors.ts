@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
 
@@ -31,6 +32,30 @@ export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
     .code(PROBLEMS[what.code].status)
     .header('content-type', MEDIA_TYPE)
     .send(JSON.stringify(problemBody(what)));
+}
+
+/** Answers on a socket whose request could not even be parsed (slow, overlong or malformed), and closes it. */
+export function answerUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const what = unparsed(error.code);
+  const body = JSON.stringify(problemBody(what));
+  socket.end(
+    `HTTP/1.1 ${PROBLEMS[what.code].status} ${PROBLEMS[what.code].title}\r\ncontent-type: ${MEDIA_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function unparsed(code: string | undefined): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return problem('request_header_fields_too_large', 'The header fields must be at most 16 KiB together.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return problem('request_timeout', 'Send the header fields and the body without long pauses.');
+    default:
+      return problem('invalid_request', 'This is not a valid HTTP/1.1 request.');
+  }
 }
 
 /** A Problem on its way through code that can only throw, such as a hook or a parser of the framework. */
