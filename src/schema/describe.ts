@@ -25,6 +25,9 @@ export interface DescribeLimits {
 }
 
 const DECLARED = 'properties: as found in the data; $defs: as the tools declare it';
+/** A cut schema need not fill its room to the byte: so many guesses, or so much of the room, are enough. */
+const GUESSES_MAX = 12;
+const CLOSE = 0.95;
 /** No place is printed in fewer bytes: places past this bound could not be shown. */
 const PLACE_MIN_BYTES = 8;
 
@@ -66,7 +69,7 @@ function withDefinitions(json: JsonObject, definitions: JsonObject): JsonObject 
   return { type, description: notes.join('; '), ...rest, ...definitions };
 }
 
-/** The rendering with the most places that is at most `maxBytes` long; a rendering of none, if none is. */
+/** The whole rendering if it is at most `maxBytes` long, else one with nearly as many places as fit. */
 function largestThatFits(
   places: Places,
   definitions: JsonObject,
@@ -76,21 +79,19 @@ function largestThatFits(
     const json = withDefinitions(renderPlaces(places, count), definitions);
     return { json, text: printSchema(json) };
   }
-  const fits = ({ text }: { readonly text: string }) => Buffer.byteLength(text) <= maxBytes;
   const whole = rendered(places.places.length);
-  if (fits(whole)) return whole;
   let best = rendered(0);
-  let low = 1;
-  let high = places.places.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    const tried = rendered(middle);
-    if (fits(tried)) {
-      best = tried;
-      low = middle + 1;
-    } else {
-      high = middle - 1;
-    }
+  let [fits, tooMany] = [0, places.places.length];
+  let [fitsBytes, tooManyBytes] = [Buffer.byteLength(best.text), Buffer.byteLength(whole.text)];
+  if (tooManyBytes <= maxBytes) return whole;
+  // Bytes grow about evenly with places, so a few guesses come near; each is a rendering of about maxBytes.
+  for (let guess = 0; guess < GUESSES_MAX && tooMany - fits > 1 && fitsBytes < CLOSE * maxBytes; guess++) {
+    const share = (maxBytes - fitsBytes) / (tooManyBytes - fitsBytes);
+    const count = Math.min(tooMany - 1, Math.max(fits + 1, fits + Math.floor((tooMany - fits) * share)));
+    const tried = rendered(count);
+    const bytes = Buffer.byteLength(tried.text);
+    if (bytes <= maxBytes) [best, fits, fitsBytes] = [tried, count, bytes];
+    else [tooMany, tooManyBytes] = [count, bytes];
   }
   return best;
 }

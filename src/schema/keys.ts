@@ -52,14 +52,31 @@ function dataFields(object: ObjectShape): ReadonlySet<FieldShape> {
   const data = new Set(fields.filter((field) => looksLikeData(field.name)));
   // A rest that was looked into holds keys past the bounds: far too many, or far too long.
   const overlong = object.rest !== null && (object.rest.types & TYPE.unknown) === 0 ? 1 : 0;
-  const whole = uniform(fields.map((field) => field.shape));
   if (fields.length >= FIELDS_MAX || data.size === fields.length) return all;
-  // Names between data keys may be data too, unless their values say otherwise.
-  if (data.size + overlong > 0 && (whole !== null || data.size * 2 >= fields.length)) return all;
+  if (data.size + overlong > 0) {
+    if (uniform(shapesOf(fields)) !== null) return all;
+    if (data.size * 2 >= fields.length) return alike(fields, data);
+  }
   const others = fields.filter((field) => !data.has(field));
   if (isMap(object, others)) return all;
-  for (const field of [...numbered(object, others), ...sparse(object, others)]) data.add(field);
-  return data.size * 2 > fields.length ? all : data;
+  const list = numbered(object, others);
+  if (list.length * 2 > fields.length) return all;
+  for (const field of [...list, ...sparse(object, others)]) data.add(field);
+  return data;
+}
+
+function shapesOf(fields: Iterable<FieldShape>): readonly Shape[] {
+  return [...fields].map((field) => field.shape);
+}
+
+/**
+ * Where data keys are the most, the names between them may be data too (`anna` among e-mail addresses), but not if
+ * their values are of another kind (`region` beside years).
+ */
+function alike(fields: readonly FieldShape[], data: ReadonlySet<FieldShape>): ReadonlySet<FieldShape> {
+  const known = shapesOf(data);
+  if (uniform(known) === null) return new Set(fields);
+  return new Set(fields.filter((field) => data.has(field) || uniform([...known, field.shape]) !== null));
 }
 
 function isSteady(object: ObjectShape, fields: readonly FieldShape[]): boolean {
@@ -68,7 +85,7 @@ function isSteady(object: ObjectShape, fields: readonly FieldShape[]): boolean {
 
 /** Whether the keys are those of a map although each alone could be a field. */
 function isMap(object: ObjectShape, fields: readonly FieldShape[]): boolean {
-  const kind = uniform(fields.map((field) => field.shape));
+  const kind = uniform(shapesOf(fields));
   if (kind !== null) {
     if (areCodes(fields.map((field) => field.name))) return true;
     const many = kind === 'records' ? MANY_RECORDS : MANY_PLAIN;
@@ -105,7 +122,7 @@ function numbered(object: ObjectShape, fields: readonly FieldShape[]): readonly 
   }
   return [...groups].flatMap(([form, group]) => {
     const enough = form.endsWith('#') ? NUMBERED_AT_END : NUMBERED_INSIDE;
-    return group.length >= enough && uniform(group.map((field) => field.shape)) !== null ? group : [];
+    return group.length >= enough && uniform(shapesOf(group)) !== null ? group : [];
   });
 }
 
@@ -115,5 +132,5 @@ function sparse(object: ObjectShape, fields: readonly FieldShape[]): readonly Fi
   const rare = fields.filter((field) => field.seen * 3 <= records);
   const once = rare.filter((field) => field.seen === 1);
   const enough = rare.length >= 8 || (records >= 4 && once.length >= 3);
-  return enough && uniform(rare.map((field) => field.shape)) !== null ? rare : [];
+  return enough && uniform(shapesOf(rare)) !== null ? rare : [];
 }
