@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AdmissionRefusal } from '../contract/admission.ts';
+import type { AdmissionRefusal, RuleId } from '../contract/admission.ts';
 import type { Draft } from '../model/reply.ts';
 import { JudgedSource } from './judged-source.ts';
 import { type AdmittedModules, admittedModules, type ModuleTable } from './modules.ts';
@@ -64,22 +64,38 @@ function admitted({ text, lineStarts }: SourceText): AdmittedFunction {
 }
 
 function judge(source: SourceText, modules: AdmittedModules, parser: PythonParser): AdmissionRefusal[] {
-  const refusals: AdmissionRefusal[] = [];
+  const found: Found[] = [];
   const refuser = (rule: RuleText) => (offset: number, name: string, message: string, hint?: string) => {
-    refusals.push(refusalAt(source, offset, rule.id, name, message, hint ?? rule.hint));
+    found.push({ offset, id: rule.id, name, message, hint: hint ?? rule.hint });
   };
   for (const rule of TEXT_RULES) rule.check(source.text, refuser(rule));
-  if (refusals.length > 0) return sorted(refusals);
+  if (found.length > 0) return refusals(source, found);
   const parsed = parser.parse(source.text);
   if (!parsed.ok) {
-    const { name, message, hint } = PARSE_FAULTS[parsed.fault];
-    return [refusalAt(source, parsed.offset, parseFaults.id, name, message, hint)];
+    return refusals(source, [{ offset: parsed.offset, id: parseFaults.id, ...PARSE_FAULTS[parsed.fault] }]);
   }
   visitTree(new JudgedSource(source, parsed.root, modules), (rule) => {
     const refuse = refuser(rule);
     return (at, name, message, hint) => refuse(at.start, name, message, hint);
   });
-  return sorted(refusals);
+  return refusals(source, found);
+}
+
+/** A refusal before its place is worked out. */
+interface Found {
+  readonly offset: number;
+  readonly id: RuleId;
+  readonly name: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** In the order of the source; the sort is stable, so rules keep their order at one place. */
+function refusals(source: SourceText, found: Found[]): AdmissionRefusal[] {
+  const first = found.sort((a, b) => a.offset - b.offset).slice(0, MAX_REFUSALS);
+  return first.map(({ offset, id, name, message, hint }) =>
+    refusalAt(source, offset, id, name, message, hint),
+  );
 }
 
 /** Shows every node to the rules that look at its type, without recursion. */
@@ -103,8 +119,3 @@ function visitTree(judged: JudgedSource, refuserOf: (rule: Rule) => Parameters<R
 }
 
 type Visitor = (node: SyntaxNode) => void;
-
-/** By line, then column; the sort is stable, so rules keep their order at one place. */
-function sorted(refusals: AdmissionRefusal[]): AdmissionRefusal[] {
-  return refusals.sort((a, b) => a.line - b.line || a.column - b.column).slice(0, MAX_REFUSALS);
-}

@@ -1,6 +1,6 @@
 import { type BoundNames, bindNames } from './bind-names.ts';
 import type { AdmittedModules } from './modules.ts';
-import type { Binding, Candidates, Imported, Load, ScopedName } from './scope.ts';
+import type { Binding, BindingKind, Candidates, Imported, Load, ScopedName } from './scope.ts';
 import type { SourceText } from './source-text.ts';
 import { ancestorOf, partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
 
@@ -8,6 +8,16 @@ import { ancestorOf, partsOf, type SyntaxNode, unwrapped } from './syntax-tree.t
 export interface Member {
   readonly module: string;
   readonly name: string;
+}
+
+/** What the bindings of one name come to, so that a rule need not look at each of them at every load. */
+export interface NameSummary {
+  readonly modules: readonly string[];
+  readonly members: readonly Member[];
+  /** The kinds of binding that occur. */
+  readonly kinds: ReadonlySet<BindingKind>;
+  /** Whether every binding is an import of one and the same module, or none is of a module. */
+  readonly isConstantModule: boolean;
 }
 
 const NOTHING: Candidates = { names: [], builtin: false };
@@ -21,6 +31,8 @@ export class JudgedSource {
   private readonly loadOf = new Map<SyntaxNode, Load>();
   private readonly bindingOf = new Map<SyntaxNode, Binding>();
   private readonly loadsByName = new Map<string, Load[]>();
+  private readonly candidatesOf = new Map<SyntaxNode, Candidates>();
+  private readonly answers = new Map<string, Map<object, unknown>>();
 
   constructor(source: SourceText, root: SyntaxNode, modules: AdmittedModules) {
     this.source = source;
@@ -48,15 +60,76 @@ export class JudgedSource {
 
   /** What an identifier may mean where it is loaded. */
   candidates(node: SyntaxNode): Candidates {
+    const known = this.candidatesOf.get(node);
+    if (known !== undefined) return known;
     const load = this.loadOf.get(node);
-    return load ? load.scope.candidates(load.name) : NOTHING;
+    if (load === undefined) return NOTHING;
+    const found = load.scope.candidates(load.name);
+    this.candidatesOf.set(node, found);
+    return found;
+  }
+
+  /**
+   * Answers a question about a name or a node once and keeps the answer: without it a source with many bindings
+   * and many loads of one name takes quadratic time. Holds at most one answer a question and node.
+   */
+  once<T>(question: string, about: object, answer: () => T): T {
+    let known = this.answers.get(question);
+    if (known === undefined) {
+      known = new Map();
+      this.answers.set(question, known);
+    }
+    if (!known.has(about)) known.set(about, answer());
+    return known.get(about) as T;
   }
 
   /** Every load that may mean this name. */
-  loadsOf(name: ScopedName): Load[] {
-    return (this.loadsByName.get(name.name) ?? []).filter((load) =>
-      load.scope.candidates(load.name).names.includes(name),
+  loadsOf(name: ScopedName): readonly Load[] {
+    return this.once('loads', name, () =>
+      (this.loadsByName.get(name.name) ?? []).filter((load) =>
+        this.candidates(load.node).names.includes(name),
+      ),
     );
+  }
+
+  /** The names that a class body itself loads. */
+  loadedInBody(definition: SyntaxNode): ReadonlyMap<string, Load> {
+    const byBody = this.once('loaded in bodies', this.root, () => {
+      const found = new Map<SyntaxNode, Map<string, Load>>();
+      for (const load of this.bound.loads) {
+        if (load.scope.kind !== 'class') continue;
+        const known = found.get(load.scope.node) ?? new Map<string, Load>();
+        found.set(load.scope.node, known.has(load.name) ? known : known.set(load.name, load));
+      }
+      return found;
+    });
+    return byBody.get(definition) ?? new Map();
+  }
+
+  /** What the bindings of a name come to. */
+  summary(name: ScopedName): NameSummary {
+    return this.once('summary', name, () => {
+      const modules = new Set<string>();
+      const members = new Map<string, Member>();
+      let others = 0;
+      for (const { imported } of name.bindings) {
+        const module = this.importedModule(imported);
+        if (module !== null) modules.add(module);
+        else others += 1;
+        if (imported !== null && imported.name !== null) {
+          members.set(`${imported.module}.${imported.name}`, {
+            module: imported.module,
+            name: imported.name,
+          });
+        }
+      }
+      return {
+        modules: [...modules],
+        members: [...members.values()],
+        kinds: new Set(name.bindings.map(({ kind }) => kind)),
+        isConstantModule: modules.size === 0 || (modules.size === 1 && others === 0),
+      };
+    });
   }
 
   /** Whether an identifier may mean this builtin. */
@@ -68,10 +141,7 @@ export class JudgedSource {
   modulesOf(expression: SyntaxNode): string[] {
     const node = unwrapped(expression);
     if (node.type === 'identifier') {
-      const found = this.candidates(node).names.flatMap((name) =>
-        name.bindings.map(({ imported }) => this.importedModule(imported)),
-      );
-      return [...new Set(found.filter((module) => module !== null))];
+      return [...new Set(this.candidates(node).names.flatMap((name) => this.summary(name).modules))];
     }
     return this.membersOf(node)
       .map(({ module, name }) => `${module}.${name}`)
@@ -85,13 +155,7 @@ export class JudgedSource {
   membersOf(expression: SyntaxNode): Member[] {
     const node = unwrapped(expression);
     if (node.type === 'identifier') {
-      return this.candidates(node).names.flatMap((name) =>
-        name.bindings.flatMap(({ imported }) =>
-          imported !== null && imported.name !== null
-            ? [{ module: imported.module, name: imported.name }]
-            : [],
-        ),
-      );
+      return this.candidates(node).names.flatMap((name) => this.summary(name).members);
     }
     const [object, attribute] = partsOf(node);
     if (object === undefined || attribute === undefined) return [];
@@ -118,6 +182,16 @@ export class JudgedSource {
   mayBe(expression: SyntaxNode, module: string, names: readonly string[]): boolean {
     return this.membersOf(expression).some(
       (member) => member.module === module && names.includes(member.name),
+    );
+  }
+
+  /** The classes of the source that a name may mean. */
+  classesOf(node: SyntaxNode): SyntaxNode[] {
+    if (node.type !== 'identifier') return [];
+    return this.candidates(node).names.flatMap((name) =>
+      this.once('classes', name, () =>
+        name.bindings.flatMap(({ kind, value }) => (kind === 'class' && value !== null ? [value] : [])),
+      ),
     );
   }
 
@@ -165,12 +239,11 @@ export class JudgedSource {
     if (node.type !== 'identifier' || !names.includes(node.text)) return false;
     const { names: found, builtin } = this.candidates(node);
     if (builtin || found.length === 0) return false;
-    return found.every(
-      ({ scope, bindings }) =>
-        scope.kind === 'function' &&
-        scope.parent?.kind === 'class' &&
-        bindings.every(({ kind }) => kind === 'parameter'),
-    );
+    return found.every((name) => {
+      const { kinds } = this.summary(name);
+      const isMethod = name.scope.kind === 'function' && name.scope.parent?.kind === 'class';
+      return isMethod && kinds.size === 1 && kinds.has('parameter');
+    });
   }
 
   /** The class around a node's own scope when the node stands directly in a class body, else null. */

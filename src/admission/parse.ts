@@ -12,8 +12,11 @@ export const MAX_TREE_DEPTH = 400;
 /** Nodes of one source; ordinary code of 64 KiB has about 25,000. Past it the source is refused. */
 export const MAX_TREE_NODES = 40_000;
 
-/** The longest a parse may take; ordinary functions need 1 ms. Past it the source is refused, not waited for. */
-const PARSE_DEADLINE_MS = 150;
+/**
+ * The processor time a parse may take; ordinary functions need 1 ms. Past it the source is refused, not waited
+ * for. Not wall time: a busy machine must not change a verdict.
+ */
+const PARSE_BUDGET_US = 100_000;
 
 export type ParseFault = 'broken' | 'missing' | 'too_deep' | 'too_large' | 'too_slow' | 'stray_text';
 
@@ -50,8 +53,11 @@ export async function createPythonParser(): Promise<PythonParser> {
   const fieldOf = (cursor: TreeCursor) => fields[cursor.currentFieldId] ?? null;
   return {
     parse(text) {
-      const deadlineAt = performance.now() + PARSE_DEADLINE_MS;
-      const progressCallback = () => performance.now() > deadlineAt;
+      const before = process.cpuUsage();
+      const progressCallback = () => {
+        const { user, system } = process.cpuUsage(before);
+        return user + system > PARSE_BUDGET_US;
+      };
       const tree = parser.parse(text, null, { progressCallback });
       if (tree === null) {
         parser.reset();

@@ -65,7 +65,10 @@ function visitName(
   } else if (name.startsWith('_') && !NAMED_TUPLE_ATTRIBUTES.has(name)) {
     if (object !== null && judged.isMethodParameter(object, PRIVATE_RECEIVERS)) return;
     refuse(at, name, 'An attribute with a leading underscore may only be used on self, cls or other.');
-  } else if (name === 'register' && hasImportedBase(judged)) {
+  } else if (
+    name === 'register' &&
+    judged.once('imported base', judged.root, () => hasImportedBase(judged))
+  ) {
     refuse(at, name, 'register is not admitted beside a class with an imported base.', 'Rename the method.');
   }
 }

@@ -20,17 +20,20 @@ function isInstance(value: SyntaxNode | null, judged: JudgedSource): boolean {
   return callee !== null && judged.classOf(callee) !== null;
 }
 
-/** Whether every binding of a name gives it a value that passes. */
+type Passes = (value: SyntaxNode | null, judged: JudgedSource) => boolean;
+
+/** Whether every binding of a name, by a statement of one of these kinds, gives it a value that passes. */
 function isAlways(
   object: SyntaxNode,
   judged: JudgedSource,
-  passes: (value: SyntaxNode | null) => boolean,
+  kinds: readonly string[],
+  passes: Passes,
 ): boolean {
   const node = unwrapped(object);
   const [name, second] = node.type === 'identifier' ? judged.candidates(node).names : [];
   if (name === undefined || second !== undefined) return false;
-  return name.bindings.every(
-    ({ kind, value }) => (kind === 'assign' || kind === 'with' || kind === 'walrus') && passes(value),
+  return judged.once(`always ${passes.name}`, name, () =>
+    name.bindings.every(({ kind, value }) => kinds.includes(kind) && passes(value, judged)),
   );
 }
 
@@ -48,14 +51,10 @@ function isAdmitted(store: AttributeStore, judged: JudgedSource): boolean {
   if (judged.isMethodParameter(object, ['self'])) return true;
   if (CONTEXT_ATTRIBUTES.has(attribute) && store.kind !== 'delete') {
     if (isContext(object, judged)) return true;
-    if (isAlways(object, judged, (value) => isContext(value, judged))) return true;
+    if (isAlways(object, judged, ['assign', 'walrus', 'with'], isContext)) return true;
   }
-  // Where a value comes out of a with statement it is what __enter__ gave, which may be anything.
-  const node = unwrapped(object);
-  const entered = judged
-    .candidates(node)
-    .names.some(({ bindings }) => bindings.some(({ kind }) => kind === 'with'));
-  return !entered && isAlways(object, judged, (value) => isInstance(value, judged));
+  // A with statement binds what __enter__ gave, which may be anything.
+  return isAlways(object, judged, ['assign', 'walrus'], isInstance);
 }
 
 export const attributeStores: Rule = {

@@ -28,7 +28,9 @@ function isClass(base: SyntaxNode, judged: JudgedSource): boolean {
   if (base.type !== 'identifier') return false;
   const { names, builtin } = judged.candidates(base);
   if (names.length === 0) return builtin && BUILTIN_BASES.has(base.text);
-  return names.every(({ bindings }) => bindings.every((binding) => givesClass(binding, judged)));
+  return names.every((name) =>
+    judged.once('gives class', name, () => name.bindings.every((binding) => givesClass(binding, judged))),
+  );
 }
 
 export const classBases: Rule = {

@@ -29,7 +29,11 @@ function mayBeKeywordMarker(type: SyntaxNode, judged: JudgedSource): boolean {
   const text = decodedString(inner, judged.source.text);
   const word = text === null ? null : /^\s*(?:\w+\s*\.)?\s*(\w+)/.exec(text)?.[1];
   if (word == null || word === 'KW_ONLY') return true;
-  return judged.bound.bindings.some(({ name, imported }) => name === word && imported?.name === 'KW_ONLY');
+  const markers = judged.once('keyword markers', judged.root, () => {
+    const imports = judged.bound.bindings.filter(({ imported }) => imported?.name === 'KW_ONLY');
+    return new Set(imports.map(({ name }) => name));
+  });
+  return markers.has(word);
 }
 
 function visitField(node: SyntaxNode, judged: JudgedSource, refuse: Refuse): void {
@@ -46,15 +50,14 @@ function visitField(node: SyntaxNode, judged: JudgedSource, refuse: Refuse): voi
   if (mayBeKeywordMarker(type, judged)) {
     refuse(node, 'field', 'KW_ONLY takes no value.', 'Write _: KW_ONLY alone.');
   }
-  for (const load of judged.bound.loads) {
-    if (load.name === left.text && load.scope.kind === 'class' && load.scope.node === owner) {
-      refuse(
-        load.node,
-        `field ${left.text}`,
-        'A field may not be read in its own class body.',
-        'Use a constant.',
-      );
-    }
+  const load = judged.loadedInBody(owner).get(left.text);
+  if (load !== undefined) {
+    refuse(
+      load.node,
+      `field ${left.text}`,
+      'A field may not be read in its own class body.',
+      'Use a constant.',
+    );
   }
 }
 

@@ -23,7 +23,7 @@ function isMember(
   const members = judged.membersOf(expression);
   if (expression.type === 'identifier') {
     const { names } = judged.candidates(expression);
-    if (names.some(({ bindings }) => bindings.some(({ imported }) => imported === null))) return false;
+    if (names.some((name) => judged.summary(name).kinds.size !== 1)) return false;
   }
   return members.length > 0 && members.every(({ module, name }) => table[module]?.includes(name) === true);
 }
@@ -36,7 +36,11 @@ function isSetter(expression: SyntaxNode, decorated: SyntaxNode | null, judged: 
     return false;
   if (definition === null || childOf(definition, 'name')?.text !== object.text) return false;
   const [own] = judged.candidates(object).names;
-  return own?.scope.kind === 'class' && own.bindings.every(({ kind }) => kind === 'def');
+  return (
+    own?.scope.kind === 'class' &&
+    judged.summary(own).kinds.size === 1 &&
+    judged.summary(own).kinds.has('def')
+  );
 }
 
 function isAdmitted(decorator: SyntaxNode, judged: JudgedSource): boolean {

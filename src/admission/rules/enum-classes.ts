@@ -4,30 +4,34 @@ import { argumentsOf, childOf, partsOf, type SyntaxNode, wrapped } from '../synt
 import type { Rule } from './rule.ts';
 
 const ENUM_NAMES = ['Enum', 'IntEnum', 'StrEnum', 'Flag', 'IntFlag'];
-const LITERALS = new Set([
-  'integer',
-  'float',
-  'string',
-  'concatenated_string',
-  'true',
-  'false',
-  'tuple',
-  'list',
-]);
+const LITERALS = new Set('integer float string concatenated_string true false tuple list'.split(' '));
 
-/** Whether a class of the source is an enumeration, through at most so many bases as there are classes. */
-function isEnumClass(definition: SyntaxNode, judged: JudgedSource, seen: Set<SyntaxNode>): boolean {
-  if (seen.has(definition)) return false;
-  seen.add(definition);
-  const list = childOf(definition, 'superclasses');
-  return (list ? partsOf(list) : []).some((base) => {
-    if (judged.mayBe(base, 'enum', ENUM_NAMES)) return true;
-    if (base.type !== 'identifier') return false;
-    const bindings = judged.candidates(base).names.flatMap((name) => name.bindings);
-    return bindings.some(
-      ({ kind, value }) => kind === 'class' && value !== null && isEnumClass(value, judged, seen),
-    );
+/** How many classes of the source an enumeration may derive through; past it a class counts as one. */
+const MAX_BASES = 50;
+
+/** Whether a class of the source is an enumeration, also by its bases' bases. */
+function isEnumClass(definition: SyntaxNode, judged: JudgedSource, depth = 0): boolean {
+  if (depth > MAX_BASES) return true;
+  return judged.once('enum class', definition, () => {
+    const list = childOf(definition, 'superclasses');
+    return (list ? partsOf(list) : []).some((base) => {
+      if (judged.mayBe(base, 'enum', ENUM_NAMES)) return true;
+      return judged.classesOf(base).some((other) => isEnumClass(other, judged, depth + 1));
+    });
   });
+}
+
+/** Whether a name may mean an enumeration that has no members, so that a call of it makes a new one. */
+function mayBeMemberless(node: SyntaxNode, judged: JudgedSource): boolean {
+  return judged
+    .classesOf(node)
+    .some((definition) =>
+      judged.once(
+        'memberless',
+        definition,
+        () => isEnumClass(definition, judged) && !hasMember(definition, judged),
+      ),
+    );
 }
 
 /** Whether a value surely makes a member: functions and other descriptors do not. */
@@ -58,8 +62,9 @@ const isPlainName = (text: string | null) =>
 function isPlainFunctionalCall(call: SyntaxNode, judged: JudgedSource): boolean {
   const text = (node: SyntaxNode) => decodedString(node, judged.source.text);
   const [name, members, more] = argumentsOf(call);
-  if (name === undefined || members === undefined || more !== undefined || !isPlainName(text(name)))
+  if (name === undefined || members === undefined || more !== undefined || !isPlainName(text(name))) {
     return false;
+  }
   if (members.type === 'string' || members.type === 'concatenated_string') return isPlainName(text(members));
   if (members.type === 'dictionary') {
     return partsOf(members).every((pair) => {
@@ -83,21 +88,12 @@ export const enumClasses: Rule = {
     if (node.type === 'identifier' && judged.load(node) === null) {
       const binding = judged.binding(node);
       const owner = binding?.scope.kind === 'class' ? binding.scope.node : null;
-      if (node.text === '_ignore_' && owner !== null && isEnumClass(owner, judged, new Set())) {
+      if (node.text === '_ignore_' && owner !== null && isEnumClass(owner, judged)) {
         refuse(node, '_ignore_', 'An enumeration may not drop members by _ignore_.', 'Leave the member out.');
       }
       return;
     }
-    const own =
-      node.type === 'identifier' ? judged.candidates(node).names.flatMap((name) => name.bindings) : [];
-    const memberless = own.some(
-      ({ kind, value }) =>
-        kind === 'class' &&
-        value !== null &&
-        isEnumClass(value, judged, new Set()) &&
-        !hasMember(value, judged),
-    );
-    if (!memberless && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
+    if (!mayBeMemberless(node, judged) && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
     const at = wrapped(node);
     if (judged.isClassBase(at) || judged.isClassTest(at) || judged.inAnnotation(at)) return;
     const call = at.field === 'function' && at.parent?.type === 'call' ? at.parent : null;

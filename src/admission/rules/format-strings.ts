@@ -13,8 +13,10 @@ function templateOf(receiver: SyntaxNode, judged: JudgedSource): string | null {
   if (node.type !== 'identifier') return decodedString(node, judged.source.text);
   const [name, second] = judged.candidates(node).names;
   if (name === undefined || second !== undefined || name.scope.kind === 'class') return null;
-  const literal = assignedLiteral(name.bindings);
-  return literal === null ? null : decodedString(literal, judged.source.text);
+  return judged.once('template', name, () => {
+    const literal = assignedLiteral(name.bindings);
+    return literal === null ? null : decodedString(literal, judged.source.text);
+  });
 }
 
 /** `Money(5).format(…)`, where the class of the source defines `format`. */
@@ -23,9 +25,11 @@ function isOwnFormat(receiver: SyntaxNode, judged: JudgedSource): boolean {
   const callee = node.type === 'call' ? childOf(node, 'function') : null;
   const definition = callee === null ? null : judged.classOf(callee);
   if (definition === null) return false;
-  return judged.bound.bindings.some(
-    ({ name, kind, scope }) => name === 'format' && kind === 'def' && scope.node === definition,
-  );
+  const owners = judged.once('own formats', judged.root, () => {
+    const methods = judged.bound.bindings.filter(({ name, kind }) => name === 'format' && kind === 'def');
+    return new Set(methods.map(({ scope }) => scope.node));
+  });
+  return owners.has(definition);
 }
 
 function visitCall(node: SyntaxNode, at: SyntaxNode, judged: JudgedSource, refuse: Refuse): void {

@@ -22,10 +22,8 @@ export const moduleValues: Rule = {
       const owner = binding.scope.nonlocals.has(binding.name)
         ? binding.scope.nonlocalOwner(binding.name)
         : binding.scope;
-      const bindings = owner?.names.get(binding.name)?.bindings ?? [];
-      const modules = bindings.map(({ imported }) => judged.importedModule(imported));
-      const [first] = modules.filter((module) => module !== null);
-      if (first === undefined || modules.every((module) => module === first)) return;
+      const name = owner?.names.get(binding.name);
+      if (name === undefined || judged.summary(name).isConstantModule) return;
       refuse(node, binding.name, 'The name of a module is bound to something else as well.');
       return;
     }

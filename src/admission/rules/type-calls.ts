@@ -13,7 +13,7 @@ function isClass(argument: SyntaxNode, judged: JudgedSource): boolean {
     return callee !== null && judged.isBuiltin(callee, 'type');
   }
   if (judged.membersOf(argument).length > 0 || judged.classOf(argument) !== null) return true;
-  return [...BUILTIN_CLASSES].some((name) => judged.isBuiltin(argument, name));
+  return BUILTIN_CLASSES.has(argument.text) && judged.isBuiltin(argument, argument.text);
 }
 
 /** Whether the value at a node is used up where it stands: named, compared, printed or looked up by. */
@@ -47,7 +47,9 @@ function isUsedUpName(call: SyntaxNode, judged: JudgedSource): boolean {
   const binding = left === null ? null : judged.binding(left);
   const name = binding?.scope.names.get(binding.name);
   if (name === undefined || at.parent?.parent?.type !== 'expression_statement') return false;
-  return judged.loadsOf(name).every((load) => isUsedUp(load.node, judged));
+  return judged.once('type used up', name, () =>
+    judged.loadsOf(name).every((load) => isUsedUp(load.node, judged)),
+  );
 }
 
 export const typeCalls: Rule = {
