@@ -47,12 +47,13 @@ def looked_up(code):
     return found
 
 
-def compile_to(source, target):
+def compile_to(source, root, place):
+    target = root + place
     os.makedirs(os.path.dirname(target), exist_ok=True)
     py_compile.compile(
         source,
         target,
-        dfile=target,
+        dfile=place,
         doraise=True,
         # Without docstrings: 0.4 MB less in every waiting container.
         optimize=2,
@@ -96,13 +97,13 @@ def main():
             grants["__main__" if name == "harness" else name] = sorted(names)
         ours = name.startswith("harness")
         inside = os.path.basename(file) if ours else os.path.relpath(file, stdlib)
-        compile_to(file, f"{root}{stdlib}/{inside}c")
+        compile_to(file, root, f"{stdlib}/{inside}c")
     generated = os.path.join(harness, "harness_grants.py")
     with open(generated, "w", encoding="utf-8") as file:
         file.write(f"GRANTS = {grants!r}\n")
-    compile_to(generated, f"{root}{stdlib}/harness_grants.pyc")
+    compile_to(generated, root, f"{stdlib}/harness_grants.pyc")
     # The interpreter finds its library by this file; the module itself is inside the interpreter.
-    compile_to(os.__file__, f"{root}{stdlib}/os.pyc")
+    compile_to(os.__file__, root, f"{stdlib}/os.pyc")
     os.makedirs(f"{root}{stdlib}/lib-dynload", exist_ok=True)
     copy_binary(os.path.realpath(sys.executable), root)
 

@@ -5,7 +5,6 @@ answer as hostile and takes no verdict on time, memory or size from it.
 """
 
 import json
-import os
 import sys
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal
 from gc import disable as gc_disable
@@ -17,11 +16,7 @@ from time import process_time_ns
 from types import ModuleType
 
 import harness_names
-from harness_channel import Channel
-
-# Before zoneinfo is imported: else it asks the interpreter's build settings, a table of 0.4 MB.
-os.environ["PYTHONTZPATH"] = "/usr/share/zoneinfo"
-
+from harness_channel import BadFrame, Channel
 from harness_encoder import NotJson, TooLarge, encode
 from harness_walls import build_walls, load_modules
 
@@ -34,6 +29,9 @@ BACKSTOP_SECONDS = 1
 PATH_MAX_STEPS = 100
 PATH_KEY_MAX_CHARACTERS = 200
 
+SYNTAX_ERRORS = (SyntaxError, IndentationError, TabError)
+
+# The names leave the builtins module before a function runs.
 _compile, _exec = compile, exec
 
 
@@ -106,7 +104,10 @@ def run(code, data, offered):
     gc_disable()
     text = data.decode("utf-8")
     data.clear()
-    value = json.loads(text, parse_constant=not_finite)
+    try:
+        value = json.loads(text, parse_constant=not_finite)
+    except ValueError:
+        raise BadFrame from None
     del text
     gc_freeze()
     gc_enable()
@@ -136,9 +137,11 @@ def answer(job, offered):
         }
     except TooLarge:
         reply = {"status": "too_large"}
+    except BadFrame:
+        raise
     except BaseException as error:
         line = last_line(error)
-        if line is None and type(error) is SyntaxError and error.filename == SOURCE_NAME:
+        if line is None and type(error) in SYNTAX_ERRORS and error.filename == SOURCE_NAME:
             line = error.lineno
         reply = {"status": "raised", "exception": harness_names.exception_name(type(error)), "line": line}
         if detail_max:
@@ -176,11 +179,11 @@ def serve():
     # Default actions do nothing to PID 1; a handler does.
     signal(SIGALRM, lambda number, frame: _exit(EXIT_DEADLINE))
     setitimer(ITIMER_REAL, job[0]["wall_seconds"] + BACKSTOP_SECONDS)
-    # The service's mark of this job goes back with the answer; kept from where the function's frames look first.
-    seal = job[0].pop("seal", None)
     reply, result = answer(job, offered)
-    if type(seal) is str:
-        reply["seal"] = seal
+    # The service's mark of this job comes back with the answer. It waits in the channel, for the frames below a
+    # function hold whatever is a variable here.
+    if channel.seal is not None:
+        reply["seal"] = channel.seal
     header = json.dumps(reply).encode("ascii")
     channel.send(b"A", len(header).to_bytes(4, "big") + header, result)
 

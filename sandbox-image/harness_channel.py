@@ -32,6 +32,7 @@ class Channel:
     """The two ends. After opening, descriptors 1 and 2 lead nowhere; after the job, 0 does too."""
 
     def __init__(self):
+        self.seal = None
         self._out = dup(1)
         self._null = open_fd("/dev/null", O_RDWR)
         dup2(self._null, 1)
@@ -59,6 +60,10 @@ class Channel:
             raise BadFrame
         if type(header.get("decimal_as_string")) is not bool:
             raise BadFrame
+        seal = header.pop("seal", None)
+        if seal is not None and type(seal) is not str:
+            raise BadFrame
+        self.seal = seal
         code = self._read(header["code_bytes"])
         data = self._read(header["data_bytes"])
         dup2(self._null, 0)

@@ -7,13 +7,17 @@ own functions. What is not on the list of types is refused with its path and the
 import datetime
 import decimal
 import enum
+import os
 import uuid
-import zoneinfo
 from collections import Counter, OrderedDict, defaultdict
 from json.encoder import encode_basestring
 from types import GetSetDescriptorType, MemberDescriptorType
 
 from harness_names import mro_of, namespace_of, type_name
+
+# Before zoneinfo is imported: else it asks the interpreter's build settings, a table of 0.4 MB.
+os.environ["PYTHONTZPATH"] = "/usr/share/zoneinfo"
+import zoneinfo
 
 _MISSING = object()
 _ENUM = enum.Enum
