@@ -239,8 +239,8 @@ class AttachedContainer implements ReadyContainer {
 
   /** SIGKILL: Python as PID 1 does not hear SIGTERM. The verdict is ours, whatever the container does meanwhile. */
   async #kill(verdict: KillReason, wallNs: bigint): Promise<Ending> {
-    // Nothing more is read: the engine holds back what the container still writes.
-    this.#stream.pause();
+    // Let go of first: the engine does not see a container's end while output waits for a reader who has stopped.
+    this.drop();
     const killed = await killOrPing(this.#options.engine, this.id);
     // Our clock cannot tell a function that spins from an engine that went away with its answer.
     const reason = verdict === 'timeout' && !killed ? 'sandbox_lost' : verdict;
@@ -296,8 +296,8 @@ class AttachedContainer implements ReadyContainer {
     if (this.#answered) {
       await this.#until(() => this.#overrun(), EXIT_GRACE_MS, this.#options.signal);
     }
-    await this.#options.fleet.retire(this.id);
     this.drop();
+    await this.#options.fleet.retire(this.id);
   }
 
   drop(): void {

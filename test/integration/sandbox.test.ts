@@ -228,6 +228,8 @@ describe('a function that got past admission and out of the harness', () => {
     expect(report).toMatchObject({ kind: 'killed', reason: 'output_too_large' });
     expect(report.kind === 'killed' && report.usage.outputBytes).toBeLessThan(16 * 1024 * 1024);
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024);
+    // The engine must not be left waiting for somebody to read the rest.
+    await eventually(async () => (await containersOf(instanceId)).length <= 2, 'only the stock is left');
   });
 });
 
