@@ -104,7 +104,7 @@ export async function amendRun(
     .where('id', '=', runId)
     .where('state', '=', 'settled')
     .executeTakeFirst();
-  if (!row?.outcome || row.outcome === outcome) return;
+  if (!row?.outcome) return;
   const { tenant, month } = row;
   // The old outcome stands in the condition too: of two that amend at once, one moves the count.
   const moved = await trx

@@ -152,6 +152,17 @@ it('answers a repeated settle as the first, also while the ledger is away', asyn
   back();
 });
 
+it('starts nothing on a permit that was given back while the ledger was away', async () => {
+  const meter = bench.meter(bench.ledger());
+  const permit = await openPermit(meter);
+  away();
+  await permit.release();
+  back();
+  expect(await permit.started('c0de')).toBe(false);
+  await meter.ready();
+  expect(await meter.usage('acme')).toMatchObject({ openPermits: 0, computeRuns: 0 });
+});
+
 it('makes a last try at what runs owe when it is closed', async () => {
   const meter = bench.meter(bench.ledger());
   const permit = await openPermit(meter);

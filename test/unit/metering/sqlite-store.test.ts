@@ -119,6 +119,20 @@ it('tells an observer about each operation and whether it worked', async () => {
   ]);
 });
 
+it('asks the ledger nothing for a step of a permit that has no effect', async () => {
+  const seen: string[] = [];
+  const meter = bench.meter(bench.ledger({ observe: (op) => seen.push(op) }));
+  const permit = await openPermit(meter);
+  await permit.amend('exception');
+  await permit.started('c0de');
+  await permit.started('c0de');
+  await permit.release();
+  await permit.settle(1n, 'succeeded');
+  await permit.settle(1n, 'succeeded');
+  await permit.release();
+  expect(seen).toEqual(['recover', 'open', 'started', 'settle']);
+});
+
 it('has what is settled in its files without being closed', async () => {
   const meter = bench.meter(bench.ledger());
   const permit = await openPermit(meter);
