@@ -1,34 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import Docker from 'dockerode';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ADMITTED_BUILTINS } from '../../src/admission/builtins.ts';
 import { createDockerSandbox } from '../../src/sandbox/docker.ts';
-import { SANDBOX_IMAGE_FOLDER, sandboxImageTag } from '../../src/sandbox/image.ts';
 import type { RunLimits, RunReport, Sandbox } from '../../src/sandbox/port.ts';
 import { startFaultySocket } from '../fakes/faulty-socket.ts';
-import { dataOf, eventually, fakePermit, LIMITS, sandboxSettings, unadmitted } from '../fakes/sandbox-run.ts';
+import { realSettings } from '../fakes/real-sandbox.ts';
+import { dataOf, eventually, fakePermit, LIMITS, unadmitted } from '../fakes/sandbox-run.ts';
 
-const PACK = new URL('../../src/prompt/packs/python-stdlib/pack.json', import.meta.url);
-const { modules } = JSON.parse(readFileSync(PACK, 'utf8')) as { modules: Record<string, string[]> };
-const dockerHost = process.env.DOCKER_HOST ?? null;
 const docker = new Docker();
 const instanceId = randomUUID();
-
-const settings = (more: object = {}) =>
-  sandboxSettings({
-    dockerHost,
-    image: sandboxImageTag(Object.keys(modules)),
-    instanceId,
-    seccomp: readFileSync(`${SANDBOX_IMAGE_FOLDER}seccomp.json`, 'utf8'),
-    setup: { modules, builtins: [...ADMITTED_BUILTINS] },
-    memoryMb: 128,
-    wallSeconds: 10,
-    poolSize: 2,
-    maxConcurrency: 2,
-    queueLimit: 8,
-    ...more,
-  });
+const settings = (more: object = {}) => realSettings({ instanceId, ...more });
 
 interface RunOptions {
   readonly limits?: Partial<RunLimits>;

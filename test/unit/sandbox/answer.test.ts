@@ -44,7 +44,7 @@ describe('an answer', () => {
 
   test.each([
     ['no header', Buffer.from([0, 0])],
-    ['a header longer than the payload', Buffer.concat([u32(9), Buffer.from('{}')])],
+    ['a header longer than the payload', Buffer.concat([u32(99), Buffer.from('{"status":"too_large"}')])],
     ['a header that is not JSON', payload('{')],
     ['a header that is not an object', payload('["returned"]')],
     ['null for a header', payload('null')],
