@@ -4,8 +4,6 @@ import { type ReadBody, readBody } from './body.ts';
 import { type BodyAnswer, type BodyJob, unpackBody } from './body-message.ts';
 import type { JsonFault } from './fault.ts';
 
-export type { ReadBody } from './body.ts';
-
 export interface BodyReaderOptions {
   readonly maxDepth: number;
   readonly maxSources?: number;

@@ -59,7 +59,7 @@ export class Scanner {
   private readonly inObject: boolean[] = [];
   private readonly numbers: number[] = [];
   private readonly nextField: number[] = [];
-  private readonly spans: (KeySpans | null)[] = [];
+  private readonly spans: (KeySpans | null | undefined)[] = [];
   private scratch = new Uint8Array(0);
   /** Where the value of the key stands that `key` read last. */
   private keyPlace: Place;
@@ -182,7 +182,6 @@ export class Scanner {
     this.inObject[depth] = true;
     this.numbers[depth] = this.objects++;
     this.nextField[depth] = 0;
-    this.spans[depth] = null;
     return skipSpace(this.bytes, pos, this.end);
   }
 

@@ -71,8 +71,10 @@ function isToken(word: string): boolean {
   if (word.length > 2 * WORD_MAX) return true;
   if (word.length < RANDOM_MIN || !/^[A-Za-z0-9]+$/u.test(word)) return false;
   if (/[bcdfghjklmnpqrstvwxz]{7,}/u.test(word)) return true;
-  const pieces = word.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/gu) ?? [];
-  return pieces.length >= 3 && word.length / pieces.length < 3;
+  // Short names with a digit of their own count as letters: IPv4Address, S3Key.
+  const plain = word.replace(/IPv[46]|[SV]\d(?=[A-Z])/giu, 'Ipx');
+  const pieces = plain.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/gu) ?? [];
+  return pieces.length >= 3 && plain.length / pieces.length < 3;
 }
 
 /**

@@ -25,24 +25,27 @@ export class DeclaredPlace {
   }
 
   property(name: string): DeclaredPlace {
-    return this.at(this.schemas.map((schema) => own(schema.properties, name)));
+    return this.below((schema) => [own(schema.properties, name)]);
   }
 
   items(): DeclaredPlace {
-    return this.at(this.schemas.flatMap((schema) => [schema.items, schema.prefixItems].flat()));
+    return this.below((schema) => [schema.items, schema.prefixItems].flat());
   }
 
   /** The values of keys that are not declared by name. */
   others(): DeclaredPlace {
-    return this.at(
-      this.schemas.flatMap((schema) => [
-        schema.additionalProperties,
-        ...Object.values(isObject(schema.patternProperties) ? schema.patternProperties : {}),
-      ]),
-    );
+    return this.below(({ additionalProperties, patternProperties }) => [
+      additionalProperties,
+      ...(isObject(patternProperties) ? Object.values(patternProperties).slice(0, SCHEMAS_MAX) : []),
+    ]);
   }
 
-  private at(schemas: readonly unknown[]): DeclaredPlace {
+  private below(pick: (schema: JsonObject) => readonly unknown[]): DeclaredPlace {
+    const schemas: unknown[] = [];
+    for (const schema of this.schemas) {
+      if (schemas.length >= SCHEMAS_MAX) break;
+      schemas.push(...pick(schema).slice(0, SCHEMAS_MAX));
+    }
     return new DeclaredPlace(this.root, schemas);
   }
 }
@@ -51,12 +54,15 @@ export class DeclaredPlace {
 function applicable(root: JsonObject, schemas: readonly unknown[]): readonly JsonObject[] {
   const found = new Set<JsonObject>();
   const open = [...schemas];
-  while (open.length > 0 && found.size < SCHEMAS_MAX) {
-    const schema = open.shift();
+  for (let next = 0; next < open.length && next < 2 * SCHEMAS_MAX; next++) {
+    const schema = open[next];
     if (!isObject(schema) || found.has(schema)) continue;
     found.add(schema);
     if (typeof schema.$ref === 'string') open.push(pointed(root, schema.$ref));
-    for (const name of IN_PLACE_LISTS) open.push(...(Array.isArray(schema[name]) ? schema[name] : []));
+    for (const name of IN_PLACE_LISTS) {
+      const list: unknown = schema[name];
+      if (Array.isArray(list)) open.push(...list.slice(0, SCHEMAS_MAX));
+    }
     for (const name of IN_PLACE) open.push(schema[name]);
   }
   return [...found];

@@ -29,7 +29,7 @@ const DECLARED = 'properties: as found in the data; $defs: as the tools declare 
 const GUESSES_MAX = 12;
 const CLOSE = 0.95;
 /** No place is printed in fewer bytes: places past this bound could not be shown. */
-const PLACE_MIN_BYTES = 8;
+const PLACE_MIN_BYTES = 16;
 
 /**
  * Describes sources. Pure and deterministic: fields stand in order of first appearance, and equal shapes give

@@ -97,6 +97,7 @@ describe('a JSON document', () => {
     ['{"/":1,"\\/":2}', 'duplicate_key'],
     ['{"a\\"b":1,"a\\u0022b":2}', 'duplicate_key'],
     ['[{"a":1,"b":1},{"b":1,"a":1},{"a":1,"b":2,"b":3}]', 'duplicate_key'],
+    ['[{"a":1,"b":1},{"b":1,"a":1,"b":2}]', 'duplicate_key'],
   ])('%j is refused as %s', (text, code) => {
     expect(codeOf(text)).toBe(code);
   });
@@ -224,6 +225,12 @@ describe('keys without end', () => {
     const long = `"${'x'.repeat(1000)}"`;
     expect(codeOf(`{${long}:1}`)).toBe('scanned');
     expect(codeOf(`{${long}:1,"a":2,${long}:3}`)).toBe('duplicate_key');
+  });
+
+  it('keys too long for a name are not kept in the shape', () => {
+    const long = Array.from({ length: 50 }, (_, index) => `"${String(index).padEnd(10_000, 'x')}":1`);
+    const scanned = scanValue(Buffer.from(`{${long.join(',')}}`), { maxDepth: 64, shape: true });
+    expect(scanned).toMatchObject({ shape: { object: { fields: [], rest: { types: 4 } } } });
   });
 
   it('an object with more than a million keys is refused', () => {

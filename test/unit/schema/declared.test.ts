@@ -77,6 +77,19 @@ describe('a declared schema', () => {
     ).toBeUndefined();
   });
 
+  it('of any size and any tangle is read in bounded steps', () => {
+    const parts = Array.from({ length: 200_000 }, () => ({ $ref: '#' }));
+    const wide = Object.fromEntries(parts.map((part, index) => [`p${index}`, part]));
+    const declared = {
+      anyOf: parts,
+      patternProperties: wide,
+      items: parts,
+      properties: { id: { $ref: '#' } },
+    };
+    const value = { id: { id: [{ id: 1 }] }, x: [[{ id: 1 }]] };
+    expect(schemaOf(value, { declared }).properties).toMatchObject({ id: { properties: { id: {} } } });
+  });
+
   it('does not outweigh keys: data', () => {
     expect(
       schemaOf({ id: 1 }, { declared: { properties: { id: {} } }, keys: 'data' }).properties,
