@@ -143,7 +143,7 @@ describe('a result_schema that cannot be used', () => {
 
 describe('a check that does not end', () => {
   test('is ended at its deadline while the event loop stays live, and the next one works', async () => {
-    const checker = create({ workers: 1, deadlineMs: 500 });
+    const checker = create({ workers: 1, deadlineMs: 2_000 });
     expect(await checker.compileCheck(SLOW)).toBeNull();
     let turns = 0;
     const timer = setInterval(() => {
@@ -222,7 +222,7 @@ describe('the queue of checks', () => {
   });
 
   test('is not left a second time by a caller whose check runs or is over', async () => {
-    const checker = create({ workers: 1, deadlineMs: 1_500 });
+    const checker = create({ workers: 1, deadlineMs: 2_000 });
     const caller = new AbortController();
     const running = checker.check(SLOW, SLOW_TEXT, caller.signal);
     const waiting = checker.check({ type: 'number' }, '1');
