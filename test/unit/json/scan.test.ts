@@ -190,7 +190,11 @@ describe('depth', () => {
 
   it('has no bound of its own: 100,000 containers neither crash nor fault where they are allowed', () => {
     expect(codeOf(nested(100_000), 100_000)).toBe('scanned');
-    const shaped = scanValue(Buffer.from(nested(100_000)), { maxDepth: 100_000, shape: true });
+    const shaped = scanValue(Buffer.from(nested(100_000)), {
+      maxDepth: 100_000,
+      shape: true,
+      places: 200_000,
+    });
     expect(shaped.kind).toBe('scanned');
   });
 
@@ -201,16 +205,15 @@ describe('depth', () => {
 });
 
 describe('keys without end', () => {
-  const many = (count: number, more = '') => {
-    const parts: string[] = [];
-    for (let index = 0; index < count; index++) parts.push(`"key-${index}@example.com":${index}`);
-    return Buffer.from(`{${parts.join(',')}${more}}`);
-  };
+  const members = (count: number) =>
+    Array.from({ length: count }, (_, index) => `"key-${index}@example.com":${index}`).join(',');
+  const many = (count: number, more = '') => Buffer.from(`{${members(count)}${more}}`);
 
   it('a duplicate is found among 400,000 keys, at their start, their end and behind an escape', () => {
-    expect(codeOf(many(400_000))).toBe('scanned');
+    const distinct = members(400_000);
+    expect(codeOf(`{${distinct}}`)).toBe('scanned');
     for (const key of ['key-0@example.com', 'key-399999@example.com', '\\u006bey-2500@example.com']) {
-      expect(codeOf(many(400_000, `,"${key}":1`))).toBe('duplicate_key');
+      expect(codeOf(`{${distinct},"${key}":1}`)).toBe('duplicate_key');
     }
   });
 
@@ -234,7 +237,8 @@ describe('keys without end', () => {
   });
 
   it('an object with more than a million keys is refused', () => {
-    expect(codeOf(many(1_003_000))).toBe('too_many_keys');
+    const short = Array.from({ length: 1_003_000 }, (_, index) => `"${index}":1`).join(',');
+    expect(codeOf(`{${short}}`)).toBe('too_many_keys');
   });
 
   it('the shape of 400,000 distinct keys stays small, in one object and in 400,000', () => {
