@@ -3,9 +3,8 @@ import type { Clock } from '../clock.ts';
 import { type Problem, problem } from '../contract/problem.ts';
 import { createKeptWrites } from './kept-writes.ts';
 import { type Lease, type Ledger, LedgerUnavailable, type Recovery } from './ledger.ts';
-import { monthEnd } from './months.ts';
 import type { Meter } from './permit.ts';
-import type { QuotaRefusal } from './quota.ts';
+import { quotaProblem } from './quota-problem.ts';
 import { createPermit } from './run-permit.ts';
 
 /** What the meter tells its owner, for the log. */
@@ -175,17 +174,4 @@ export function createMeter(options: MeterOptions): Meter {
       await ledger.close();
     },
   };
-}
-
-function quotaProblem(refusal: QuotaRefusal): Problem {
-  const { code, meter, used, limit, month, openPermits, retryAfterSeconds } = refusal;
-  const resetsAt = monthEnd(month).toISOString();
-  const detail =
-    code === 'quota_exceeded'
-      ? `${meter}: ${used} of ${limit} are used in ${month}. Ask for a higher quota, or wait until ${resetsAt}.`
-      : `${meter}: ${used} of ${limit} are used in ${month} and ${openPermits} open runs hold the rest. Try again.`;
-  return problem(code, detail, {
-    retryAfterSeconds,
-    extra: { meter, used, limit, open_permits: openPermits, month, resets_at: resetsAt },
-  });
 }

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import type { Lease, Ledger, Recovery } from '../../../src/metering/ledger.ts';
@@ -99,10 +100,10 @@ it('recovers before the first permit is opened, if nobody asked it to', async ()
 });
 
 it.each([
-  ['the time since the start', '2026-11-05T12:00:03.200Z', 4],
-  ['at most the wall limit', '2026-11-05T18:00:00Z', WALL_LIMIT_MS / 1000],
-  ['one second where the clock went back', '2026-11-05T11:00:00Z', 1],
-])('charges a lost run %s', async (_, recoveredAt, computeSeconds) => {
+  ['the time since the start', '2026-11-05T12:00:03.200Z', 4, 3_200_000_000],
+  ['at most the wall limit', '2026-11-05T18:00:00Z', 10, 10_000_000_000],
+  ['one second where the clock went back', '2026-11-05T11:00:00Z', 1, 0],
+])('charges a lost run %s', async (_, recoveredAt, computeSeconds, wallNs) => {
   const clock = fakeClock('2026-11-05T12:00:00Z');
   const crashed = bench.ledger();
   const permit = await openPermit(bench.meter(crashed, clock));
@@ -112,6 +113,9 @@ it.each([
   const meter = bench.meter(bench.ledger(), clock);
   await meter.recover();
   expect(await meter.usage('acme')).toMatchObject({ computeRuns: 1, computeSeconds });
+  const db = new Database(bench.path);
+  expect(db.prepare('select wall_ns from journal').all([])).toEqual([{ wall_ns: wallNs }]);
+  db.close();
 });
 
 it('leaves no lease and no lock behind when it is closed', async () => {

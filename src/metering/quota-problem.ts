@@ -1,0 +1,17 @@
+import { type Problem, problem } from '../contract/problem.ts';
+import { monthEnd } from './months.ts';
+import type { QuotaRefusal } from './quota.ts';
+
+/** The 429 of a refusal: which meter, how much of it is used, its limit, when it resets and when to come back. */
+export function quotaProblem(refusal: QuotaRefusal): Problem {
+  const { code, meter, used, limit, month, openPermits, retryAfterSeconds } = refusal;
+  const resetsAt = monthEnd(month).toISOString();
+  const detail =
+    code === 'quota_exceeded'
+      ? `${meter}: ${used} of ${limit} are used in ${month}. Ask for a higher quota, or wait until ${resetsAt}.`
+      : `${meter}: ${used} of ${limit} are used in ${month} and ${openPermits} open runs hold the rest. Try again.`;
+  return problem(code, detail, {
+    retryAfterSeconds,
+    extra: { meter, used, limit, open_permits: openPermits, month, resets_at: resetsAt },
+  });
+}
