@@ -21,7 +21,7 @@ export type Exchange =
       /** For the log. */
       readonly code?: string;
       readonly status?: number;
-      /** The `Retry-After` field as it came, at most 64 characters. */
+      /** The `Retry-After` field as it came; for `retryAfterMs`, not for showing. */
       readonly retryAfter?: string;
     };
 
@@ -47,7 +47,6 @@ export async function exchange(
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: HEADER_MAX_BYTES,
-    strictContentLength: true,
   });
   // undici hears a signal only once it has a connection; destroying the client ends resolving and connecting too.
   const destroy = () => void client.destroy().catch(() => {});
@@ -60,15 +59,13 @@ export async function exchange(
       headers: outgoing.headers,
       body: outgoing.body,
     });
-    // What happens to a body that nobody reads is of no interest, but unheard it would end the process.
-    body.on('error', () => {});
     if (statusCode < 200 || statusCode > 299) {
       const retryAfter = single(headers['retry-after']);
       return {
         kind: 'failed',
         reason: statusCode > 299 && statusCode < 400 ? 'redirect' : 'http_status',
         status: statusCode,
-        ...(retryAfter === '' ? {} : { retryAfter: retryAfter.slice(0, 64) }),
+        ...(retryAfter === '' ? {} : { retryAfter }),
       };
     }
     const encoding = single(headers['content-encoding']).trim().toLowerCase();

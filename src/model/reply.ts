@@ -70,10 +70,10 @@ function draft(source: string): Draft {
   return { source: `${source.slice(0, end)}\n` } as Draft;
 }
 
-/** The last closed block with `def compute`, else the last such, else the first block. */
+/** The last closed block with `def compute`, else the one that is cut off, else the first block. */
 function chosen(blocks: readonly FencedBlock[]): FencedBlock | null {
   const fitting = blocks.filter(({ code }) => DEF_COMPUTE.test(code));
-  return fitting.filter(({ closed }) => closed).at(-1) ?? fitting.at(-1) ?? blocks[0] ?? null;
+  return fitting.filter(({ closed }) => closed).at(-1) ?? fitting[0] ?? blocks[0] ?? null;
 }
 
 /** Some models wrap the function in JSON unasked; a JSON object is never a Python function. */

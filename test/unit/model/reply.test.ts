@@ -28,6 +28,7 @@ def compute(data):
     # strip ${FENCE} fences from the notes
     pattern = re.compile(r"${FENCE}\\w*")
     tick = '\`'
+    quoted = "\\"${FENCE}"
     text = """
 ${FENCE}
 inside a string
@@ -114,6 +115,16 @@ const REPLIES: [string, string, string][] = [
   ],
   ['bare code, then an explanation', `${F}\nThis returns the number of orders.\n`, F],
   ['bare code, then a fenced example', `${F}\nExample:\n${FENCE}python\ncompute({})\n${FENCE}\n`, F],
+  [
+    'bare code, then an apostrophe and a fence',
+    `${F}\nIt's simple.\n\nExample:\n${FENCE}python\ncompute({})\n${FENCE}\n`,
+    F,
+  ],
+  [
+    'quotes in another language before the function',
+    `${FENCE}text\n''' it's\n${FENCE}\n${FENCE}python\n${F}${FENCE}\nThat's it.\n${FENCE}text\nok\n${FENCE}`,
+    F,
+  ],
   ['prose, then bare code', `Here is the function you asked for:\n\n${IMPORTS}`, IMPORTS],
   ['prose, then an indented block', `Here it is:\n\n${F.replaceAll(/^(?=.)/gm, '    ')}\nLet me know!`, F],
   ['an answer tag', `<answer>\n${F}</answer>`, F],

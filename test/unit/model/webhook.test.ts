@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -185,6 +186,21 @@ describe('an answer', () => {
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 
+  test('of an error is not read: its connection is closed although it has no end', async () => {
+    let closed = false;
+    const server = await scripted({
+      handle: (response) => {
+        response.on('close', () => {
+          closed = true;
+        });
+        response.writeHead(500).write('canary');
+      },
+    });
+    const { problem } = await asking(target(server.url));
+    expect(problem?.extra).toEqual({ reason: 'http_status', webhook_status: 500 });
+    await expect.poll(() => closed).toBe(true);
+  });
+
   test('that announces too much is not read, one that announces too little is not believed', async () => {
     const huge = await scripted({
       handle: (response) => {
@@ -270,6 +286,13 @@ describe('the deadline', () => {
     const late = await asking(target(server.url), { signal: AbortSignal.abort() });
     expect(late.problem?.extra).toEqual({ reason: 'cancelled' });
     expect(server.requests).toHaveLength(1);
+  });
+
+  test('leaves nothing on the caller’s signal', async () => {
+    const server = await scripted(FUNCTION);
+    const { signal } = new AbortController();
+    await asking(target(server.url), { signal });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('of a closing service ends what is under way', async () => {
@@ -476,5 +499,30 @@ test('a webhook that keeps failing is left alone for a while, then probed', asyn
   broken = false;
   expect(await ask()).toHaveProperty('source');
   expect(await ask()).toHaveProperty('source');
+  await model.close();
+});
+
+test('an answer between failures, and a limit that was reached, keep a webhook in use', async () => {
+  let answer: ScriptedAnswer = { status: 503 };
+  const server = await scripted(() => answer);
+  const model = createWebhookModel({
+    timeoutMs: 20_000,
+    allowedHosts: [server.hostPort],
+    clock: systemClock,
+    sleep: async () => {},
+  });
+  const ask = async (times: number) => {
+    for (let step = 0; step < times; step += 1) {
+      await model.ask(prompt, target(server.url), context, new AbortController().signal);
+    }
+  };
+  await ask(9);
+  answer = { text: 'no function here' };
+  await ask(1);
+  answer = { status: 503 };
+  await ask(9);
+  answer = { status: 429 };
+  await ask(9);
+  expect(server.requests).toHaveLength(9 * 3 + 1 + 9 * 3 + 9 * 3);
   await model.close();
 });
