@@ -1,18 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdmittedFunction } from '../admission/admit.ts';
 import type { Clock } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
 import type { Permit } from '../metering/permit.ts';
 import { abortedByDeadline } from './abort.ts';
-import { answerMaxBytes, isSealed } from './answer.ts';
-import { type ContainerJob, type ReadyContainer, startContainer } from './container.ts';
-import { containerSpec } from './container-spec.ts';
+import type { ReadyContainer } from './container.ts';
 import type { SandboxData } from './data.ts';
 import { createDockerEngine, type Engine } from './engine.ts';
 import { toEngineError } from './engine-call.ts';
 import { Fleet, type Place } from './fleet.ts';
-import { encodeJob, encodeSetup } from './frames.ts';
+import { containerJob } from './job.ts';
+import { Launcher, MAX_IDLE_MS } from './launcher.ts';
 import type { SandboxObserver } from './observer.ts';
 import { ContainerPool } from './pool.ts';
 import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
@@ -44,13 +42,8 @@ export interface DockerSandboxOptions {
   readonly observer: SandboxObserver;
 }
 
-const MAX_IDLE_MS = 5 * 60_000;
-/** How far past idling and running a container's label lets it live: starting, killing and removing it. */
-const EXPIRY_SLACK_SECONDS = 90;
 /** How long `close` waits for removals; what is left then is for the reaper of the next instance. */
 const CLOSE_MAX_MS = 10_000;
-/** Room beside the answer for what is written to stderr before it counts as a flood. */
-const STRAY_OUTPUT_BYTES = 64 * 1024;
 
 /** A sandbox of single-use containers on a Docker engine. Starts filling its pool at once; `close` removes all. */
 export function createDockerSandbox(options: DockerSandboxOptions): Sandbox {
@@ -68,9 +61,9 @@ type RunArguments = Parameters<Sandbox['run']>;
 class DockerSandbox implements Sandbox {
   readonly #settings: Settings;
   readonly #engine: Engine;
-  readonly #setup: Buffer;
   readonly #slots: Slots;
   readonly #fleet: Fleet;
+  readonly #launcher: Launcher;
   readonly #pool: ContainerPool;
   readonly #readiness: SandboxReadiness;
   readonly #reaper: Reaper;
@@ -82,7 +75,6 @@ class DockerSandbox implements Sandbox {
     const { clock, observer, instanceId } = settings;
     this.#settings = settings;
     this.#engine = engine;
-    this.#setup = encodeSetup(settings.setup);
     this.#slots = new Slots({
       size: settings.maxConcurrency,
       queueLimit: settings.queueLimit,
@@ -93,6 +85,7 @@ class DockerSandbox implements Sandbox {
       },
     });
     this.#fleet = new Fleet(engine, observer, () => this.#pool.refill());
+    this.#launcher = new Launcher(settings, engine, this.#fleet);
     this.#pool = new ContainerPool({
       size: settings.poolSize,
       // Runs and stock at their most; a removal under way holds its place, so a slow engine slows us down.
@@ -107,7 +100,7 @@ class DockerSandbox implements Sandbox {
       engine,
       image: settings.image,
       clock,
-      selfTest: (ground) => this.#selfTest(ground),
+      selfTest: (ground) => this.#launcher.selfTest(ground),
       onRecovered: () => this.#pool.recovered(),
     });
     this.#reaper = new Reaper({ engine, fleet: this.#fleet, clock, instanceId, observer });
@@ -132,13 +125,15 @@ class DockerSandbox implements Sandbox {
     caller: AbortSignal,
     events?: RunEvents,
   ) {
+    // Never past the operator's limit, which the container's own backstops are set by.
+    const wallMs = Math.min(limits.wallMs, this.#settings.wallSeconds * 1000);
     const stop = new AbortController();
     const onAbort = (): void => stop.abort(caller.reason);
     if (caller.aborted) {
       onAbort();
     }
     caller.addEventListener('abort', onAbort, { once: true });
-    const run = this.#run(fn, data, permit, this.#clamp(limits), stop.signal, events).finally(() => {
+    const run = this.#run(fn, data, permit, { ...limits, wallMs }, stop.signal, events).finally(() => {
       caller.removeEventListener('abort', onAbort);
       this.#runs.delete(run);
     });
@@ -185,17 +180,7 @@ class DockerSandbox implements Sandbox {
     }
   }
 
-  /** A run's limits, never past the operator's. */
-  #clamp(asked: RunLimits): RunLimits {
-    const { wallSeconds, memoryMb } = this.#settings;
-    return {
-      ...asked,
-      wallMs: Math.min(asked.wallMs, wallSeconds * 1000),
-      memoryMb: Math.min(asked.memoryMb, memoryMb),
-    };
-  }
-
-  /** Lowers the memory of a container for a run that asked for less; what is wrong, or null. */
+  /** Lowers the memory of a container for a run that asked for less, never raises it; what is wrong, or null. */
   async #fit(container: ReadyContainer, limits: RunLimits, signal: AbortSignal): Promise<string | null> {
     if (limits.memoryMb >= this.#settings.memoryMb) {
       return null;
@@ -227,47 +212,10 @@ class DockerSandbox implements Sandbox {
       throw error;
     }
     try {
-      return await this.#start(ground, place, signal);
+      return await this.#launcher.start(ground, place, signal);
     } catch (error) {
       this.#readiness.doubt();
       throw error;
-    }
-  }
-
-  #start(ground: Ground, place: Place, signal: AbortSignal): Promise<ReadyContainer> {
-    const { clock, instanceId, seccomp, memoryMb, cpus, wallSeconds, runtime } = this.#settings;
-    const lifeSeconds = MAX_IDLE_MS / 1000 + wallSeconds + EXPIRY_SLACK_SECONDS;
-    const spec = containerSpec({
-      image: ground.imageId,
-      cgroupVersion: ground.cgroupVersion,
-      instanceId,
-      expiresAtSeconds: Math.ceil(clock.now().getTime() / 1000 + lifeSeconds),
-      seccomp,
-      memoryMb,
-      cpus,
-      wallSeconds,
-      runtime,
-    });
-    return startContainer({
-      engine: this.#engine,
-      fleet: this.#fleet,
-      place,
-      clock,
-      spec,
-      setup: this.#setup,
-      signal,
-    });
-  }
-
-  /** A probe through the very same spec: it comes up, and the image has every module that the pack names. */
-  async #selfTest(ground: Ground): Promise<string | null> {
-    try {
-      const probe = await this.#start(ground, this.#fleet.reserve(), new AbortController().signal);
-      void probe.retire();
-      const { missing } = probe.readiness;
-      return missing.length === 0 ? null : `the image lacks ${missing.slice(0, 10).join(', ')}`;
-    } catch (error) {
-      return toEngineError(error).message;
     }
   }
 
@@ -287,26 +235,6 @@ class DockerSandbox implements Sandbox {
     await Promise.race([emptied(), delay(CLOSE_MAX_MS, undefined, { ref: false })]);
     this.#engine.close();
   }
-}
-
-function containerJob(fn: AdmittedFunction, data: SandboxData, limits: RunLimits): ContainerJob {
-  const seal = randomBytes(16).toString('hex');
-  const header = {
-    wall_seconds: limits.wallMs / 1000,
-    result_max_bytes: limits.resultMaxBytes,
-    result_max_depth: limits.resultMaxDepth,
-    decimal_as_string: limits.decimalAsString,
-    detail_max_bytes: limits.detailMaxBytes,
-    seal,
-  };
-  const maxBytes = answerMaxBytes(limits);
-  return {
-    frame: encodeJob(header, Buffer.from(fn.text), data),
-    wallMs: limits.wallMs,
-    answerMaxBytes: maxBytes,
-    outputMaxBytes: maxBytes + STRAY_OUTPUT_BYTES,
-    sealed: (payload) => isSealed(payload, seal),
-  };
 }
 
 function notStarted(reason: Extract<RunReport, { kind: 'notStarted' }>['reason'], detail: string): RunReport {

@@ -1,5 +1,5 @@
 import { type AnswerBounds, readAnswer, type SelfReading } from './answer.ts';
-import type { Ending } from './container.ts';
+import type { Ending } from './follow.ts';
 import type { RunReport, RunUsage } from './port.ts';
 
 const NO_READING: SelfReading = { cpuSeconds: null, peakMemoryBytes: null };

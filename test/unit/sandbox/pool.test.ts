@@ -41,7 +41,7 @@ function poolOf(size: number, maxContainers: number, maxIdleMs = 60_000) {
     const container: Launched = {
       id,
       image: 'i',
-      readiness: { python: '3', missing: [] },
+      harness: { python: '3', missing: [] },
       get alive() {
         return alive;
       },

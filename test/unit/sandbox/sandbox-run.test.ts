@@ -377,6 +377,19 @@ describe('a run that does not start', () => {
     },
   );
 
+  test('for a failed create gives its place back', async () => {
+    const { engine, sandbox, run } = start(returnsOne, { maxConcurrency: 1 });
+    await sandbox.readiness();
+    for (let i = 0; i < 2; i += 1) {
+      engine.faults.create = () => {
+        throw new EngineError('refused', 'disk full', 500);
+      };
+      expect(await run()).toMatchObject({ reason: 'sandbox_unavailable' });
+      delete engine.faults.create;
+      expect(await run()).toMatchObject({ kind: 'returned' });
+    }
+  });
+
   test('for a container that ends before it is ready, or says something else, is sandbox_unavailable', async () => {
     for (const ready of [null, { protocol: 2, python: '3.13', missing: [] }, { protocol: 1 }]) {
       const { engine, run } = start();
@@ -484,5 +497,25 @@ describe('a sandbox', () => {
     expect(engine.containers.size).toBe(0);
     expect(await run()).toMatchObject({ kind: 'notStarted', reason: 'sandbox_unavailable' });
     expect(engine.containers.size).toBe(0);
+  });
+
+  test('closed removes what it knows of even if the engine cannot list it', async () => {
+    const { engine, sandbox, run } = start(spins, { poolSize: 2 });
+    void run();
+    await eventually(() => engine.containers.size === 3, 'stock and run');
+    engine.faults.list = () => {
+      throw new EngineError('refused', 'busy', 500);
+    };
+    await sandbox.close();
+    expect(engine.containers.size).toBe(0);
+  });
+
+  test('closed removes what carries its label even if it does not know of it', async () => {
+    const { engine, sandbox } = start();
+    await sandbox.readiness();
+    const labels = { 'compute-step': '1', 'compute-step.instance': 'instance-under-test' };
+    engine.foreign.push({ id: 'unknown', labels, createdSeconds: Date.now() / 1000 });
+    await sandbox.close();
+    expect(engine.removed).toContain('unknown');
   });
 });
