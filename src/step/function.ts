@@ -26,7 +26,13 @@ export async function writtenFunction(
   }
   trace.prompt = prompt;
   const context = { id: request.id, attempt: 1, traceparent: request.traceparent };
-  return timed(trace, ports.clock, 'model', () => ports.model.ask(prompt, origin.target, context, signal));
+  const draft = await timed(trace, ports.clock, 'model', () =>
+    ports.model.ask(prompt, origin.target, context, signal),
+  );
+  // Whatever the model was doing then: it is the request that ended, not the webhook that failed.
+  return isProblem(draft) && signal.aborted
+    ? problem('deadline_exceeded', 'The deadline passed while the model was being asked; nothing ran.')
+    : draft;
 }
 
 /** Admits the draft; null if it was refused, with the verdict in the trace. */

@@ -227,6 +227,13 @@ describe('a model that does not help', () => {
     await own.close();
   });
 
+  it('is slower than the deadline of the request', async () => {
+    const own = await startTestService({ answer: () => ({ hang: true }) });
+    expectProblem(await own.post('/v1/compute', { ...step, timeout_seconds: 0.3 }), 'deadline_exceeded');
+    expect((await own.get('/v1/usage')).json).toMatchObject({ compute_runs: { used: 0 }, open_permits: 0 });
+    await own.close();
+  });
+
   it('is not asked at all where its URL may not be named', async () => {
     const answer = await service.post('/v1/compute', {
       ...step,
