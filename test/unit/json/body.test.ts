@@ -99,6 +99,17 @@ describe('the sources of a body', () => {
     expect(envelope).toEqual({ sources: [{ result_json: { a: [1] } }] });
   });
 
+  it.each(['result', 'result_json'])('have shapes that are bounded together, in %s', (via) => {
+    const wide = `[${Array.from({ length: 1_900 }, (_, i) => `{"field_${i}":{"a":1,"b":[1]}}`).join(',')}]`;
+    const one = `{"${via}":${via === 'result' ? wide : JSON.stringify(wide)}}`;
+    const { sources } = body(`{"sources":[${Array(60).fill(one).join(',')}]}`);
+    const places = JSON.stringify(sources.map(({ shape }) => shape)).split('"types"').length;
+    expect(places).toBeGreaterThan(10_000);
+    expect(places).toBeLessThan(30_000);
+    // The last source is still described, as far as its share goes.
+    expect(sources.at(-1)?.shape.items?.object?.fields.length).toBeGreaterThan(10);
+  });
+
   it('never reach the envelope: a canary in any value or key of a source is not in it', () => {
     const canary = { 'canary-key': ['canary-value', { deep: 'canary' }] };
     const { envelope } = body(
@@ -178,6 +189,17 @@ describe('faults of a body', () => {
     expect(body(text(3), { maxSources: 3 }).sources).toHaveLength(3);
     expect(fault(text(4), { maxSources: 3 }).code).toBe('too_many_sources');
     expect(fault(text(101)).code).toBe('too_many_sources');
+  });
+
+  it('refuses more than a thousand members in itself or in a source', () => {
+    const members = (count: number) => Array.from({ length: count }, (_, index) => `"m${index}":1`).join(',');
+    for (const [head, tail] of [
+      ['{', '}'],
+      ['{"sources":[{', '}]}'],
+    ] as const) {
+      expect(read(head + members(1_000) + tail).kind).toBe('body');
+      expect(fault(head + members(1_001) + tail).code).toBe('too_many_keys');
+    }
   });
 
   it.each([1, 64, 65, 1_000, 100_000])('counts depth from the root of each source: %i', (depth) => {

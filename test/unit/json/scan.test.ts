@@ -171,6 +171,7 @@ describe('UTF-8 in a string', () => {
 
   it('a sequence that is cut by the end of the document is refused', () => {
     expect(codeOf(Buffer.from([0x22, 0xe2, 0x82]))).toBe('bad_utf8');
+    expect(codeOf(Buffer.from([0x22, 0xc3]))).toBe('bad_utf8');
   });
 });
 
