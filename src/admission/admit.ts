@@ -6,7 +6,7 @@ import { type AdmittedModules, admittedModules, type ModuleTable } from './modul
 import { createPythonParser, type PythonParser } from './parse.ts';
 import { refusalAt } from './refusal.ts';
 import { PARSE_FAULTS, parseFaults } from './rules/parse-faults.ts';
-import type { Rule, RuleText } from './rules/rule.ts';
+import type { Refuse, Rule, RuleText } from './rules/rule.ts';
 import { TEXT_RULES, TREE_RULES } from './rules/rule-table.ts';
 import { canonicalSource, type SourceText } from './source-text.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
@@ -65,17 +65,21 @@ function admitted({ text, lineStarts }: SourceText): AdmittedFunction {
 
 function judge(source: SourceText, modules: AdmittedModules, parser: PythonParser): AdmissionRefusal[] {
   const found: Found[] = [];
-  const refuser = (rule: RuleText) => (offset: number, name: string, message: string, hint?: string) => {
-    found.push({ offset, id: rule.id, name, message, hint: hint ?? rule.hint });
+  const refuser = (rule: RuleText, order: number) => {
+    return (offset: number, name: string, message: string, hint?: string) => {
+      found.push({ offset, order, id: rule.id, name, message, hint: hint ?? rule.hint });
+    };
   };
-  for (const rule of TEXT_RULES) rule.check(source.text, refuser(rule));
+  for (const [order, rule] of TEXT_RULES.entries()) rule.check(source.text, refuser(rule, order));
   if (found.length > 0) return refusals(source, found);
   const parsed = parser.parse(source.text);
   if (!parsed.ok) {
-    return refusals(source, [{ offset: parsed.offset, id: parseFaults.id, ...PARSE_FAULTS[parsed.fault] }]);
+    return refusals(source, [
+      { offset: parsed.offset, order: 0, id: parseFaults.id, ...PARSE_FAULTS[parsed.fault] },
+    ]);
   }
-  visitTree(new JudgedSource(source, parsed.root, modules), (rule) => {
-    const refuse = refuser(rule);
+  visitTree(new JudgedSource(source, parsed.root, modules), (rule, order) => {
+    const refuse = refuser(rule, order);
     return (at, name, message, hint) => refuse(at.start, name, message, hint);
   });
   return refusals(source, found);
@@ -84,26 +88,28 @@ function judge(source: SourceText, modules: AdmittedModules, parser: PythonParse
 /** A refusal before its place is worked out. */
 interface Found {
   readonly offset: number;
+  /** The rule's place in its table. */
+  readonly order: number;
   readonly id: RuleId;
   readonly name: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** In the order of the source; the sort is stable, so rules keep their order at one place. */
+/** In the order of the source, and at one place in the order of the rules. */
 function refusals(source: SourceText, found: Found[]): AdmissionRefusal[] {
-  const first = found.sort((a, b) => a.offset - b.offset).slice(0, MAX_REFUSALS);
+  const first = found.sort((a, b) => a.offset - b.offset || a.order - b.order).slice(0, MAX_REFUSALS);
   return first.map(({ offset, id, name, message, hint }) =>
     refusalAt(source, offset, id, name, message, hint),
   );
 }
 
 /** Shows every node to the rules that look at its type, without recursion. */
-function visitTree(judged: JudgedSource, refuserOf: (rule: Rule) => Parameters<Rule['visit']>[2]): void {
+function visitTree(judged: JudgedSource, refuserOf: (rule: Rule, order: number) => Refuse): void {
   const everywhere: Visitor[] = [];
   const byType = new Map<string, Visitor[]>();
-  for (const rule of TREE_RULES) {
-    const refuse = refuserOf(rule);
+  for (const [order, rule] of TREE_RULES.entries()) {
+    const refuse = refuserOf(rule, order);
     const visitor: Visitor = (node) => rule.visit(node, judged, refuse);
     for (const type of rule.on) {
       if (type === '*') everywhere.push(visitor);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
+import { type GrowingNode, liftSplats } from './splat-order.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 
 /**
@@ -29,8 +30,6 @@ export type Parsed =
 export interface PythonParser {
   parse(text: string): Parsed;
 }
-
-type Growing = { -readonly [K in keyof SyntaxNode]: SyntaxNode[K] } & { children: SyntaxNode[] };
 
 /** Types that hold text of their own between or instead of children. */
 const TEXT_HOLDERS = new Set(['string_content', 'format_specifier', 'comment']);
@@ -98,8 +97,9 @@ function copyTree(
   kindOf: (cursor: TreeCursor) => { type: string; named: boolean },
   fieldOf: (cursor: TreeCursor) => string | null,
 ): Parsed {
-  let root: Growing | null = null;
-  let parent: Growing | null = null;
+  const splats: GrowingNode[] = [];
+  let root: GrowingNode | null = null;
+  let parent: GrowingNode | null = null;
   let depth = 0;
   let count = 0;
   // The end of the last token: what lies between two tokens may only be blanks.
@@ -112,7 +112,7 @@ function copyTree(
     if (type === 'ERROR') return { ok: false, fault: 'broken', offset: start };
     if (start === end && cursor.nodeIsMissing) return { ok: false, fault: 'missing', offset: start };
     if (count > MAX_TREE_NODES) return { ok: false, fault: 'too_large', offset: start };
-    const node: Growing = {
+    const node: GrowingNode = {
       type,
       named,
       field: fieldOf(cursor),
@@ -122,6 +122,7 @@ function copyTree(
       children: [],
       text: text.slice(start, end),
     };
+    if (type === 'list_splat') splats.push(node);
     if (root === null) root = node;
     else if (type !== 'comment' && type !== 'line_continuation') parent?.children.push(node);
     const holdsText = TEXT_HOLDERS.has(type);
@@ -140,10 +141,12 @@ function copyTree(
     while (!cursor.gotoNextSibling()) {
       if (!cursor.gotoParent()) {
         const stray = firstStray(text, covered, text.length);
-        return stray === -1 ? { ok: true, root } : { ok: false, fault: 'stray_text', offset: stray };
+        if (stray !== -1) return { ok: false, fault: 'stray_text', offset: stray };
+        liftSplats(splats, text);
+        return { ok: true, root };
       }
       depth -= 1;
-      parent = (parent?.parent ?? null) as Growing | null;
+      parent = (parent?.parent ?? null) as GrowingNode | null;
     }
   }
 }

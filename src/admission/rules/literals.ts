@@ -22,9 +22,14 @@ export const literals: Rule = {
   title: 'Literals',
   reason: 'The parser also reads the numbers and string prefixes of Python 2 and of later versions.',
   hint: 'Write numbers as in Python 3, such as 10, 0o17 or 1_000, and strings with the prefixes r, b, f or none.',
-  on: ['integer', 'float', 'string_start', 'type_conversion'],
+  on: ['integer', 'float', 'string_start', 'string_content', 'type_conversion'],
   visit(node, _judged, refuse) {
-    if (node.type === 'string_start') {
+    if (node.type === 'string_content') {
+      const quotes = node.parent?.children[0]?.text ?? '';
+      const broken = !/('''|""")$/.test(quotes) && /(?<!\\)(?:\\\\)*\n/.test(node.text);
+      if (broken)
+        refuse(node, 'line break', 'A text ends at the end of its line.', 'Use \\n or three quotes.');
+    } else if (node.type === 'string_start') {
       if (!STRING_START.test(node.text)) refuse(node, 'string prefix', 'This string prefix is not admitted.');
     } else if (node.type === 'type_conversion') {
       if (!/^![rsa]$/.test(node.text)) {

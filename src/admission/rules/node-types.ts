@@ -51,6 +51,8 @@ const KNOWN: Readonly<Record<string, readonly [message: string, hint: string]>> 
 /** An `@` is fine before a decorator, a `*` everywhere but after `except`, a type parameter in brackets only. */
 function isAdmitted(type: string, parentType: string, field: string | null, named: boolean): boolean {
   if (!named) {
+    // A node that is refused is refused once, not again for each of its tokens.
+    if (!NODES.has(parentType)) return true;
     if (type === '@') return parentType === 'decorator';
     if (type === '*' && parentType === 'except_clause') return false;
     return TOKENS.has(type);

@@ -30,6 +30,26 @@ function visitDictPattern(node: SyntaxNode, refuse: Refuse): void {
   }
 }
 
+/** `f(,)` and `{,}`, which the parser reads. */
+function visitBrackets(node: SyntaxNode, refuse: Refuse): void {
+  const second = node.children[1];
+  if (second?.type === ',') refuse(second, 'comma', 'A comma stands alone.', 'Remove the comma.');
+}
+
+/** `a = b = c` is a chain; `a += b = c`, `a: int = b = c` and `f(a = b += c)` are none. */
+function visitAssignment(node: SyntaxNode, refuse: Refuse): void {
+  const parent = node.parent;
+  const chained = parent?.type === 'assignment' && !parent.children.some(({ field }) => field === 'type');
+  const plain = node.type === 'assignment' && !node.children.some(({ field }) => field === 'type');
+  if (parent?.type === 'expression_statement' || (chained && plain)) return;
+  refuse(node, 'assignment', 'An assignment stands inside another statement.', 'Use a line of its own.');
+}
+
+/** Where `*value` may stand. */
+const SPLAT_PLACES = new Set(
+  'argument_list list tuple set expression_list pattern_list subscript type_parameter'.split(' '),
+);
+
 export const statementShape: Rule = {
   id: 'syntax',
   title: 'Shape of statements',
@@ -47,7 +67,12 @@ export const statementShape: Rule = {
     'dict_pattern',
     'keyword_pattern',
     'named_expression',
-    'import_prefix',
+    'argument_list',
+    'dictionary',
+    'list_splat',
+    'try_statement',
+    'assignment',
+    'augmented_assignment',
     'module',
   ],
   visit(node, judged, refuse) {
@@ -103,6 +128,24 @@ export const statementShape: Rule = {
             'A keyword pattern belongs in a class pattern.',
             'Write Name(field=pattern).',
           );
+        }
+        return;
+      case 'try_statement':
+        if (!node.children.some(({ type }) => type === 'except_clause' || type === 'finally_clause')) {
+          refuse(node, 'try', 'A try has neither except nor finally.', 'Write except ValueError: after it.');
+        }
+        return;
+      case 'assignment':
+      case 'augmented_assignment':
+        visitAssignment(node, refuse);
+        return;
+      case 'argument_list':
+      case 'dictionary':
+        visitBrackets(node, refuse);
+        return;
+      case 'list_splat':
+        if (!SPLAT_PLACES.has(node.parent?.type ?? '')) {
+          refuse(node, '*', 'A starred expression cannot stand here.', 'Put it into a list: [*values].');
         }
         return;
       case 'named_expression':

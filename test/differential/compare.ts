@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { type Admission, isRefusal } from '../../src/admission/admit.ts';
+import type { NamesSeen } from '../../src/admission/names-seen.ts';
+import { draftOf } from '../../src/model/reply.ts';
+import { mutant, type Seeds, seededRandom } from './mutants.ts';
+
+/** What CPython saw in a source; null if it refuses to compile it. */
+interface CPythonSees {
+  readonly names: readonly string[];
+  readonly attributes: readonly string[];
+  readonly modules: readonly string[];
+}
+
+export interface Comparison {
+  readonly mutants: number;
+  readonly admitted: number;
+  /** Both parsers read it; admission may still have refused it. */
+  readonly readByBoth: number;
+  /** Admitted, but CPython refuses to compile it: ends as a failed run, not as unseen code. */
+  readonly admittedNotCompiled: readonly string[];
+  /** Admitted, and CPython sees a name that admission did not: must be empty. */
+  readonly holes: readonly { readonly source: string; readonly unseen: readonly string[] }[];
+  /** As `holes`, before any rule: what the parsers alone disagree on. */
+  readonly parserGaps: number;
+}
+
+/** Sources in flight between the two processes. */
+const BATCH = 200;
+
+/** A Python that reads sources and answers what it sees, one line each. */
+export function startPython(command: readonly string[]): ChildProcess {
+  const [program = 'python3', ...args] = command;
+  const script = fileURLToPath(new URL('./names.py', import.meta.url));
+  return spawn(program, [...args, script], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+/** Compares what the two parsers see in seeded mutants of the sources, until `count` or the deadline. */
+export async function compare(
+  seeds: Seeds,
+  admission: Admission,
+  namesSeen: (source: string) => NamesSeen | null,
+  python: ChildProcess,
+  options: { readonly seed: number; readonly count: number; readonly deadlineAt: number },
+): Promise<Comparison> {
+  const { stdin, stdout } = python;
+  if (stdin === null || stdout === null) throw new Error('The Python process needs pipes.');
+  const answers = createInterface({ input: stdout })[Symbol.asyncIterator]();
+  const random = seededRandom(options.seed);
+  const admittedNotCompiled: string[] = [];
+  const holes: { source: string; unseen: string[] }[] = [];
+  let mutants = 0;
+  let admitted = 0;
+  let readByBoth = 0;
+  let parserGaps = 0;
+  while (mutants < options.count && Date.now() < options.deadlineAt) {
+    const batch = Array.from({ length: Math.min(BATCH, options.count - mutants) }, () =>
+      mutant(seeds, random),
+    );
+    // JSON escapes lone surrogates; Python gets them as such and refuses them.
+    if (!stdin.write(batch.map((source) => `${JSON.stringify(draftOf(source).source)}\n`).join(''))) {
+      await once(stdin, 'drain');
+    }
+    for (const source of batch) {
+      const verdict = admission.admit(draftOf(source));
+      const line = await answers.next();
+      if (line.done === true) throw new Error('The Python process ended.');
+      const expected = JSON.parse(line.value) as CPythonSees | null;
+      const isAdmitted = !isRefusal(verdict);
+      mutants += 1;
+      if (isAdmitted) admitted += 1;
+      if (expected === null) {
+        if (isAdmitted) admittedNotCompiled.push(source);
+        continue;
+      }
+      const seen = namesSeen(draftOf(source).source);
+      if (seen === null) {
+        if (isAdmitted) holes.push({ source, unseen: ['no tree'] });
+        continue;
+      }
+      readByBoth += 1;
+      const unseen = missing(expected, seen);
+      if (unseen.length > 0) parserGaps += 1;
+      if (unseen.length > 0 && isAdmitted) holes.push({ source, unseen });
+    }
+  }
+  return { mutants, admitted, readByBoth, admittedNotCompiled, holes, parserGaps };
+}
+
+function missing(expected: CPythonSees, seen: NamesSeen): string[] {
+  return [
+    ...expected.names.filter((name) => name !== '*' && !seen.identifiers.has(name)),
+    ...expected.attributes.filter((name) => !seen.attributes.has(name)).map((name) => `.${name}`),
+    ...expected.modules.filter((name) => !seen.modules.has(name)).map((name) => `import ${name}`),
+  ];
+}
