@@ -31,6 +31,7 @@ PATH_KEY_MAX_CHARACTERS = 200
 
 SYNTAX_ERRORS = (SyntaxError, IndentationError, TabError)
 
+_traceback_of = BaseException.__dict__["__traceback__"].__get__
 # The names leave the builtins module before a function runs.
 _compile, _exec = compile, exec
 
@@ -63,7 +64,7 @@ def cut(text, most_bytes):
 def last_line(error):
     """The line of the function that an exception came through last, or None."""
     line = None
-    trace = error.__traceback__
+    trace = _traceback_of(error)
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == SOURCE_NAME:
             line = trace.tb_lineno
@@ -102,9 +103,9 @@ def run(code, data, offered):
         raise NameError("compute is not defined")
     # Collecting while millions of objects are made finds nothing and costs time; frozen, they are never walked again.
     gc_disable()
-    text = data.decode("utf-8")
-    data.clear()
     try:
+        text = data.decode("utf-8")
+        data.clear()
         value = json.loads(text, parse_constant=not_finite)
     except ValueError:
         raise BadFrame from None

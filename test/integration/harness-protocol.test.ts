@@ -24,6 +24,13 @@ async function ready(): Promise<Container> {
 
 const body = (...lines: string[]) => `def compute(data):\n${lines.map((line) => `    ${line}\n`).join('')}`;
 
+/** A job whose data is one byte that no UTF-8 text begins with. */
+function badUtf8(): Buffer {
+  const frame = jobFrame(body('return 1'), '1');
+  frame[frame.byteLength - 1] = 0xff;
+  return frame;
+}
+
 describe('the start', () => {
   test('says READY once the modules of the table are there, and ends quietly where no job comes', async () => {
     const container = await startContainer();
@@ -94,6 +101,7 @@ describe('the job', () => {
     ['a negative limit', jobFrame(body('return 1'), 'null', { result_max_bytes: -1 })],
     ['no time', jobFrame(body('return 1'), 'null', { wall_seconds: 0 })],
     ['less code than it says', jobFrame(body('return 1')).subarray(0, -10)],
+    ['data that is not UTF-8', badUtf8()],
     ['data that is not JSON', jobFrame(body('return 1'), '{')],
     ['NaN in the data', jobFrame(body('return 1'), '[NaN]')],
     ['Infinity in the data', jobFrame(body('return 1'), '[-Infinity]')],
@@ -178,6 +186,12 @@ describe('a function that fails', () => {
       `class Card4111(ValueError): pass\n${body('raise Card4111("x")')}`,
       'Exception',
       3,
+    ],
+    [
+      'a class that hides where it came from',
+      `class E(Exception):\n    __traceback__ = property(lambda self: 1 / 0)\n${body('raise E()')}`,
+      'Exception',
+      4,
     ],
     ['json', `import json\n${body('return json.loads("{")')}`, 'ValueError', 3],
     ['decimal', `from decimal import Decimal\n${body('return Decimal("x")')}`, 'ArithmeticError', 3],

@@ -11,6 +11,7 @@ const WALLED: readonly (readonly [string, string, string])[] = [
   ['import sys', body('import sys', 'return list(sys.modules)'), 'ImportError'],
   ['import of a loaded internal module', body('import _strptime', 'return 1'), 'ImportError'],
   ['import of the harness', body('import harness_walls', 'return 1'), 'ImportError'],
+  ['relative import of an admitted name', `from .math import sqrt\n${body('return 1')}`, 'ImportError'],
   ['relative import', `from . import os\n${body('return 1')}`, 'ImportError'],
   [
     'from an admitted module, a module it holds',
