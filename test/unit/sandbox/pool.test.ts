@@ -160,6 +160,14 @@ describe('a pool', () => {
     expect((await taken(pool)).id).toBe('c1');
   });
 
+  test('does not hand out a container in the moment of its death', async () => {
+    const { pool, launched } = poolOf(1, 9);
+    pool.refill();
+    await eventually(() => pool.ready === 1, 'stock is full');
+    launched[0]?.die();
+    expect((await taken(pool)).id).not.toBe('c0');
+  });
+
   test('replaces a container that has waited too long', async () => {
     const { pool, launched } = poolOf(1, 9, 30);
     pool.refill();

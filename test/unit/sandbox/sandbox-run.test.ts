@@ -8,6 +8,7 @@ import {
   eventually,
   fakePermit,
   LIMITS,
+  recordingObserver,
   sandboxSettings,
   unadmitted,
 } from '../../fakes/sandbox-run.ts';
@@ -164,6 +165,22 @@ describe('a sealed answer', () => {
     expect(await run()).toMatchObject({ kind: 'killed', reason: 'sandbox_crashed' });
   });
 
+  test('leaves its container the time to exit by itself before it is removed', async () => {
+    const { engine, sandbox, run } = start((job) => {
+      job.stdout(sealed(job));
+      setTimeout(() => job.exit(0), 30);
+    });
+    await sandbox.readiness();
+    await eventually(() => engine.containers.size === 0, 'probe removed');
+    let running = 0;
+    engine.faults.remove = () => {
+      running += [...engine.containers.values()].filter(({ state }) => state.running).length;
+    };
+    await run();
+    await eventually(() => engine.containers.size === 0, 'container removed');
+    expect(running).toBe(0);
+  });
+
   test('of another run is no seal: the exit is waited for', async () => {
     const { run } = start((job) => {
       job.stdout(answerFrame({ ...OK, seal: '0'.repeat(32) }, '1'));
@@ -248,6 +265,29 @@ describe('a hostile container', () => {
     expect(sent).toBeLessThan(1024);
     expect(report.kind === 'killed' && report.usage.outputBytes).toBeLessThan(8 * 1024 * 1024);
     expect(engine.killed.length).toBe(1);
+  });
+
+  test('that answers and then floods is killed for the flood', async () => {
+    const { engine, run } = start((job) => {
+      job.stdout(answerFrame(OK, '1'));
+      for (let i = 0; i < 64; i += 1) {
+        job.stderr(Buffer.alloc(64 * 1024));
+      }
+    });
+    expect(await run()).toMatchObject({ kind: 'killed', reason: 'output_too_large' });
+    expect(engine.killed.length).toBe(1);
+  });
+
+  test('is let go of before it is killed, as the engine waits for unread output', async () => {
+    const { engine, run } = start(spins);
+    let held = true;
+    engine.faults.kill = () => {
+      const running = [...engine.containers.values()].filter(({ received }) => received.length > 1);
+      held = running.some(({ stream }) => !stream.destroyed);
+    };
+    await run({ limits: { wallMs: 50 } });
+    expect(engine.count('kill')).toBe(1);
+    expect(held).toBe(false);
   });
 
   test('may write to stderr within the cap; nothing of it comes back', async () => {
@@ -431,6 +471,35 @@ describe('a run that does not start', () => {
     await sandbox.close();
   });
 
+  test('makes readiness look again at once', async () => {
+    const { engine, sandbox, run } = start();
+    expect(await sandbox.readiness()).toContainEqual(expect.objectContaining({ check: 'engine', ok: true }));
+    engine.faults.create = () => {
+      throw new EngineError('unreachable', 'connect ENOENT');
+    };
+    engine.faults.ping = engine.faults.create;
+    await run();
+    expect(await sandbox.readiness()).toContainEqual(expect.objectContaining({ check: 'engine', ok: false }));
+  });
+
+  test('does not hold up the stock once the engine is back', async () => {
+    let nowMs = 0;
+    const observer = recordingObserver();
+    const clock = { now: () => new Date(), monotonicNs: () => BigInt(nowMs) * 1_000_000n };
+    const { engine, sandbox, run } = start(returnsOne, { poolSize: 4, clock, observer });
+    engine.faults.ping = () => {
+      throw new EngineError('unreachable', 'connect ENOENT');
+    };
+    await eventually(() => observer.starts.length === 4, 'four failed starts');
+    nowMs += 1700;
+    await run();
+    delete engine.faults.ping;
+    nowMs += 2001;
+    // The pause after so many failures is not over, and this clock stands still.
+    await sandbox.readiness();
+    await eventually(() => observer.counts.ready === 4, 'stock is full');
+  });
+
   test('is readiness’ business too once containers do not start any more', async () => {
     const { engine, sandbox, run } = start();
     await run();
@@ -506,6 +575,7 @@ describe('a sandbox', () => {
     engine.faults.list = () => {
       throw new EngineError('refused', 'busy', 500);
     };
+    engine.faults.remove = () => new Promise((resolve) => setTimeout(resolve, 30));
     await sandbox.close();
     expect(engine.containers.size).toBe(0);
   });
