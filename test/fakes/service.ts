@@ -31,6 +31,10 @@ export interface TestServiceOptions {
   readonly sandbox?: Sandbox;
   readonly answer?: (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
   readonly tenant?: Partial<Tenant>;
+  /** Tenants besides `acme`, whose keys are in `keys`. */
+  readonly moreTenants?: readonly (Partial<Tenant> & Pick<Tenant, 'id'>)[];
+  /** `host:port` of webhooks besides the scripted one. */
+  readonly allowedHosts?: readonly string[];
   /** Null: no default model. Left out: the scripted one. */
   readonly operatorModel?: ModelConfig | null;
   readonly bodyMaxBytes?: number;
@@ -47,6 +51,8 @@ export interface TestService {
   readonly sandbox: FakeSandbox;
   readonly model: ScriptedModel;
   readonly key: string;
+  /** The key of each tenant by id. */
+  readonly keys: ReadonlyMap<string, string>;
   readonly folder: string;
   readonly finished: readonly FinishedStep[];
   readonly unexpected: readonly unknown[];
@@ -72,7 +78,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const model = await startScriptedModel({ answer: options.answer ?? (() => GOOD_FUNCTION) });
   const { key, entry } = createKey('acme', 1000, 3600);
   const tenantsFile = join(folder, 'tenants.json');
-  writeFileSync(tenantsFile, JSON.stringify({ tenants: [{ ...entry, ...options.tenant }] }));
+  const more = (options.moreTenants ?? []).map((tenant) => ({ ...createKey(tenant.id, 1000, 3600), tenant }));
+  writeFileSync(
+    tenantsFile,
+    JSON.stringify({
+      tenants: [{ ...entry, ...options.tenant }, ...more.map((each) => ({ ...each.entry, ...each.tenant }))],
+    }),
+  );
   const tenants = openTenants(tenantsFile, { modelFaults: () => [], loaded: () => {}, refused: () => {} });
   if ('kind' in tenants) {
     throw new Error(tenants.faults.join('; '));
@@ -91,7 +103,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const admission = await createAdmission(pack.modules);
   const checker = createSchemaChecker();
   const reader = createBodyReader({ maxDepth: 64 });
-  const webhook = createWebhookModel({ timeoutMs: 30_000, allowedHosts: [model.hostPort], clock });
+  const webhook = createWebhookModel({
+    timeoutMs: 30_000,
+    allowedHosts: [model.hostPort, ...(options.allowedHosts ?? [])],
+    clock,
+  });
   const ledger = createSqlLedger({
     dialect: sqliteDialect({ path: options.ledgerPath ?? join(folder, 'ledger.db') }),
     clock,
@@ -150,6 +166,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     sandbox,
     model,
     key,
+    keys: new Map([['acme', key], ...more.map((each): [string, string] => [each.tenant.id, each.key])]),
     folder,
     finished,
     unexpected,
