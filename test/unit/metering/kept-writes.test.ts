@@ -35,6 +35,17 @@ it('keeps writes in their order and makes them when the ledger answers again, by
   await expect.poll(() => store.written, { timeout: 20_000 }).toEqual(['a', 'b']);
 });
 
+it('goes on trying by itself while the ledger stays away', async () => {
+  const { kept } = bench();
+  let tries = 0;
+  await kept.write(async () => {
+    tries += 1;
+    if (tries < 4) throw new LedgerUnavailable('down');
+  });
+  await expect.poll(() => kept.size, { timeout: 20_000 }).toBe(0);
+  expect(tries).toBe(4);
+});
+
 it('puts a new write behind the kept ones', async () => {
   const { store, write } = bench();
   store.down = true;

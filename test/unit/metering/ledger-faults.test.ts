@@ -203,6 +203,23 @@ function losing(ledger: Ledger, op: 'open' | 'started'): Ledger {
   };
 }
 
+it('tells a write that may stand from one that never reached the store', async () => {
+  const ledger = bench.ledger();
+  const permit = await openPermit(bench.meter(ledger));
+  const charge = { finishedAt: new Date(), wallNs: 1n, seconds: 1, outcome: 'succeeded' } as const;
+  away();
+  await expect(ledger.settle(permit.runId, charge)).rejects.toMatchObject({ mayHaveWritten: false });
+  back();
+  const other = new Database(bench.path);
+  other.exec('alter table monthly_outcomes rename to monthly_outcomes_away');
+  await expect(ledger.settle(permit.runId, charge)).rejects.toMatchObject({ mayHaveWritten: true });
+  other.exec('alter table monthly_outcomes_away rename to monthly_outcomes');
+  other.close();
+  // All of a transaction or nothing: the run was not charged by half.
+  expect(await ledger.usage('acme', null, new Date())).toMatchObject({ computeRuns: 0, openPermits: 1 });
+  expect(await ledger.settle(permit.runId, charge)).toBe(1);
+});
+
 it('leaves no open permit behind when it cannot tell whether one was written', async () => {
   const quotas = { computeRuns: 1, computeSeconds: null };
   const meter = bench.meter(losing(bench.ledger(), 'open'));
