@@ -1,5 +1,6 @@
 import { type JsonFault, jsonFault, packFault, unpackFault } from './fault.ts';
-import { hasByteOrderMark, Scanner, scanValue, skipSpace } from './scan.ts';
+import { hasByteOrderMark, scanValue } from './scan.ts';
+import { Scanner, skipSpace } from './scanner.ts';
 import type { Shape } from './shape.ts';
 import { finishShape, Place, PlaceBudget } from './shape-builder.ts';
 import { scanString, unescapeText } from './text.ts';

@@ -60,7 +60,7 @@ function dataFields(object: ObjectShape): ReadonlySet<FieldShape> {
   const others = fields.filter((field) => !data.has(field));
   if (isMap(object, others)) return all;
   const list = numbered(object, others);
-  if (list.length * 2 > fields.length) return all;
+  if (list.length * 2 > fields.length) return alike(fields, new Set([...data, ...list]));
   for (const field of [...list, ...sparse(object, others)]) data.add(field);
   return data;
 }

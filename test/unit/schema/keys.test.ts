@@ -126,6 +126,23 @@ describe('keys that are data by their number and their change', () => {
     );
   });
 
+  it('numbered names take names with values like theirs along where they are the most', () => {
+    expect(schemaOf({ user_1: 1, user_2: 2, user_3: 3, anna: 4, note: 'x' })).toMatchObject({
+      properties: { note: { type: 'string' } },
+      additionalProperties: integer,
+    });
+  });
+
+  it('numbered columns that every record has are fields', () => {
+    const row = { answer_1: 1, answer_2: 2, answer_3: 3, answer_4: 4 };
+    const items = schemaOf([row, row, row]).items as { properties: object };
+    expect(Object.keys(items.properties)).toEqual(Object.keys(row));
+  });
+
+  it('a key too long for a name is data among its like', () => {
+    expect(schemaOf({ anna: 1, bert: 2, ['x y'.repeat(100)]: 3 })).toEqual(map(integer));
+  });
+
   it('many columns that every record has are fields', () => {
     const row = Object.fromEntries(names.map((name) => [`${name}_count`, 1]));
     const items = schemaOf([row, row, row]).items as { properties: object };
@@ -161,11 +178,12 @@ describe('keys that are data by their number and their change', () => {
     expect(schemaOf(value)).toEqual(map(map(integer)));
   });
 
-  it('thousands of keys are a map', () => {
-    const value = Object.fromEntries(
-      Array.from({ length: 5_000 }, (_, i) => [`k${'abcdefghij'[i % 10]}_${i}`, [i]]),
-    );
-    expect(schemaOf(value)).toEqual(map({ type: 'array', items: integer }));
+  it('thousands of keys are a map, whatever their values', () => {
+    const letters = (number: number) =>
+      [...number.toString(26)].map((c) => 'abcdefghijklmnopqrstuvwxyz'[Number.parseInt(c, 26)]);
+    const keys = Array.from({ length: 2_100 }, (_, i) => `of_${letters(i).join('')}`);
+    const value = Object.fromEntries(keys.map((key, i) => [key, i % 2 === 0 ? i : 'x']));
+    expect(schemaOf(value)).toEqual(map({ type: ['string', 'integer'] }));
   });
 });
 
