@@ -134,6 +134,18 @@ describe('a declared schema', () => {
   });
 });
 
+describe('declared schemas', () => {
+  it('share half of the room, in order', () => {
+    const declared = { properties: { id: { description: 'x'.repeat(1_200) } } };
+    const { json, text } = describeSources(
+      [source({ id: 1 }, { declared, name: 'a' }), source({ id: 1 }, { declared, name: 'b' })],
+      { maxBytes: 4_000 },
+    );
+    expect(json.$defs).toEqual({ a: declared, b: { description: 'cut: too large to be shown' } });
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4_000);
+  });
+});
+
 describe('values in a declared schema', () => {
   it('are dropped wherever a schema can stand', () => {
     const leaf = { type: 'string', enum: ['v'], const: 'v', default: 'v', examples: ['v'], example: 'v' };

@@ -6,7 +6,7 @@ import { computeStepFormat } from '../../../src/model/formats/compute-step.ts';
 import { BUILT_IN_PACK_DIR, loadPack, type Pack } from '../../../src/prompt/pack.ts';
 import { type Prompt, renderPrompt } from '../../../src/prompt/render.ts';
 import { describeSources } from '../../../src/schema/describe.ts';
-import { fill, type Freedom, type Plan, plans } from '../../fakes/fillings.ts';
+import { type Freedom, fill, type Plan, plans } from '../../fakes/fillings.ts';
 import { shapeOf } from './shapes.ts';
 
 const SAME_COUNTS: Freedom = { repeatElements: 1, repeatEntries: 1 };
@@ -28,10 +28,20 @@ function promptFor(text: string, keys: KeyPolicy, declared: JsonObject | null = 
 function expectSame(a: Prompt, b: Prompt): void {
   expect(b.text).toBe(a.text);
   expect(JSON.stringify(b.schema)).toBe(JSON.stringify(a.schema));
-  const target = { url: new URL('https://models.example.com/'), name: null, parameters: {}, headers: {}, signingSecret: null };
+  const target = {
+    url: new URL('https://models.example.com/'),
+    name: null,
+    parameters: {},
+    headers: {},
+    signingSecret: null,
+  };
   const body = (prompt: Prompt) =>
     JSON.stringify(
-      computeStepFormat.body(prompt, { ...target, format: 'compute-step' }, { id: 'x', attempt: 1, traceparent: null }),
+      computeStepFormat.body(
+        prompt,
+        { ...target, format: 'compute-step' },
+        { id: 'x', attempt: 1, traceparent: null },
+      ),
     );
   expect(body(b)).toBe(body(a));
 }
@@ -65,7 +75,10 @@ describe('two fillings of one shape', () => {
       fc.property(plans, fc.integer(), fc.integer(), fc.boolean(), (plan, one, other, isDeclared) => {
         const [a, b] = [fill(plan, one, OTHER_COUNTS), fill(plan, other, OTHER_COUNTS)];
         const say = isDeclared ? declared : null;
-        expectSame(promptFor(a, isDeclared ? 'auto' : 'data', say), promptFor(b, isDeclared ? 'auto' : 'data', say));
+        expectSame(
+          promptFor(a, isDeclared ? 'auto' : 'data', say),
+          promptFor(b, isDeclared ? 'auto' : 'data', say),
+        );
       }),
       { numRuns: 300 },
     );
