@@ -11,6 +11,11 @@ export const PROBLEMS = {
   not_acceptable: { status: 406, retryable: false, title: 'The answer cannot be given in that form' },
   request_timeout: { status: 408, retryable: true, title: 'The request took too long to arrive' },
   idempotency_in_flight: { status: 409, retryable: true, title: 'A request with this key is still running' },
+  idempotency_answer_lost: {
+    status: 409,
+    retryable: false,
+    title: 'The request with this key was run and counted; its answer is no longer held',
+  },
   code_mismatch: { status: 409, retryable: false, title: 'The function is not the one that was expected' },
   body_too_large: { status: 413, retryable: false, title: 'The body is too large' },
   unsupported_media_type: { status: 415, retryable: false, title: 'The body must be application/json' },
