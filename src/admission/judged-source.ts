@@ -1,4 +1,5 @@
 import { type BoundNames, bindNames } from './bind-names.ts';
+import { ADMITTED_BUILTINS } from './builtins.ts';
 import type { AdmittedModules } from './modules.ts';
 import type { Binding, BindingKind, Candidates, Imported, Load, ScopedName } from './scope.ts';
 import type { SourceText } from './source-text.ts';
@@ -132,6 +133,22 @@ export class JudgedSource {
     });
   }
 
+  /**
+   * The one name of the source that an identifier means, or null. A name of the module or of a class that is
+   * spelled like a builtin is not sure: where its binding never ran, the builtin is found.
+   */
+  soleName(node: SyntaxNode): ScopedName | null {
+    const { names, builtin } = this.candidates(node);
+    const [name, second] = names;
+    if (name === undefined || second !== undefined) return null;
+    return builtin && ADMITTED_BUILTINS.has(node.text) ? null : name;
+  }
+
+  /** Whether an identifier means this builtin and can mean nothing else. */
+  isSurelyBuiltin(node: SyntaxNode, name: string): boolean {
+    return this.isBuiltin(node, name) && this.candidates(node).names.length === 0;
+  }
+
   /** Whether an identifier may mean this builtin. */
   isBuiltin(node: SyntaxNode, name: string): boolean {
     return node.type === 'identifier' && node.text === name && this.candidates(node).builtin;
@@ -185,6 +202,17 @@ export class JudgedSource {
     );
   }
 
+  /** Whether an expression is one of these members (module -> names) and can be nothing else. */
+  isSurely(expression: SyntaxNode, table: Readonly<Record<string, readonly string[]>>): boolean {
+    const node = unwrapped(expression);
+    if (node.type === 'identifier') {
+      const name = this.soleName(node);
+      if (name === null || this.summary(name).kinds.size !== 1) return false;
+    }
+    const members = this.membersOf(node);
+    return members.length > 0 && members.every(({ module, name }) => table[module]?.includes(name) === true);
+  }
+
   /** The classes of the source that a name may mean. */
   classesOf(node: SyntaxNode): SyntaxNode[] {
     if (node.type !== 'identifier') return [];
@@ -199,9 +227,7 @@ export class JudgedSource {
   classOf(expression: SyntaxNode): SyntaxNode | null {
     const node = unwrapped(expression);
     if (node.type !== 'identifier') return null;
-    const [name, second] = this.candidates(node).names;
-    if (name === undefined || second !== undefined) return null;
-    const [binding, another] = name.bindings;
+    const [binding, another] = this.soleName(node)?.bindings ?? [];
     return binding?.kind === 'class' && another === undefined ? binding.value : null;
   }
 
@@ -227,7 +253,7 @@ export class JudgedSource {
     const callee = list?.parent?.children[0];
     if (list?.type !== 'argument_list' || list.field !== 'arguments' || callee === undefined) return false;
     if (partsOf(list)[1] !== at) return false;
-    return this.isBuiltin(callee, 'isinstance') || this.isBuiltin(callee, 'issubclass');
+    return this.isSurelyBuiltin(callee, 'isinstance') || this.isSurelyBuiltin(callee, 'issubclass');
   }
 
   /**

@@ -5,7 +5,7 @@ import type { Rule } from './rule.ts';
 
 /** What may be set on a decimal context. */
 const CONTEXT_ATTRIBUTES = new Set(['prec', 'rounding']);
-const CONTEXT_MAKERS = ['getcontext', 'localcontext', 'Context'];
+const CONTEXT_MAKERS = { decimal: ['getcontext', 'localcontext', 'Context'] };
 
 /** Whether a value is an instance of a class of the source, or None. */
 function isInstance(value: SyntaxNode | null, judged: JudgedSource): boolean {
@@ -30,8 +30,8 @@ function isAlways(
   passes: Passes,
 ): boolean {
   const node = unwrapped(object);
-  const [name, second] = node.type === 'identifier' ? judged.candidates(node).names : [];
-  if (name === undefined || second !== undefined) return false;
+  const name = node.type === 'identifier' ? judged.soleName(node) : null;
+  if (name === null) return false;
   return judged.once(`always ${passes.name}`, name, () =>
     name.bindings.every(({ kind, value }) => kinds.includes(kind) && passes(value, judged)),
   );
@@ -40,7 +40,7 @@ function isAlways(
 function isContext(object: SyntaxNode | null, judged: JudgedSource): boolean {
   const node = object === null ? null : unwrapped(object);
   const callee = node?.type === 'call' ? childOf(node, 'function') : null;
-  return callee !== null && judged.mayBe(callee, 'decimal', CONTEXT_MAKERS);
+  return callee !== null && judged.isSurely(callee, CONTEXT_MAKERS);
 }
 
 function isAdmitted(store: AttributeStore, judged: JudgedSource): boolean {

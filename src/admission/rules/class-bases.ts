@@ -5,11 +5,7 @@ import { childOf, partsOf, type SyntaxNode } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
 
 /** Calls that make a class which may be derived from. */
-const CLASS_MAKERS: readonly (readonly [module: string, name: string])[] = [
-  ['collections', 'namedtuple'],
-  ['typing', 'NamedTuple'],
-  ['typing', 'TypedDict'],
-];
+const CLASS_MAKERS = { collections: ['namedtuple'], typing: ['NamedTuple', 'TypedDict'] };
 
 /** Whether a binding surely gives a class: a class of the source, an imported member, a named tuple. */
 function givesClass(binding: Binding, judged: JudgedSource): boolean {
@@ -17,7 +13,7 @@ function givesClass(binding: Binding, judged: JudgedSource): boolean {
   if (binding.kind === 'import') return binding.imported?.name !== null;
   if (binding.kind !== 'assign' || binding.value?.type !== 'call') return false;
   const callee = childOf(binding.value, 'function');
-  return callee !== null && CLASS_MAKERS.some(([module, name]) => judged.mayBe(callee, module, [name]));
+  return callee !== null && judged.isSurely(callee, CLASS_MAKERS);
 }
 
 function isClass(base: SyntaxNode, judged: JudgedSource): boolean {

@@ -16,7 +16,7 @@ function isDataclass(definition: SyntaxNode, judged: JudgedSource): boolean {
     if (part.type !== 'decorator') return false;
     const [expression] = partsOf(part);
     const callee = expression?.type === 'call' ? childOf(expression, 'function') : expression;
-    return callee != null && judged.mayBe(callee, 'dataclasses', ['dataclass']);
+    return callee != null && judged.isSurely(callee, { dataclasses: ['dataclass'] });
   });
 }
 

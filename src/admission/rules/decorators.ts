@@ -14,20 +14,6 @@ const CALLED_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   functools: ['lru_cache'],
 };
 
-/** Whether every meaning of the expression is an admitted member; a name that is also bound otherwise is not. */
-function isMember(
-  expression: SyntaxNode,
-  judged: JudgedSource,
-  table: Readonly<Record<string, readonly string[]>>,
-) {
-  const members = judged.membersOf(expression);
-  if (expression.type === 'identifier') {
-    const { names } = judged.candidates(expression);
-    if (names.some((name) => judged.summary(name).kinds.size !== 1)) return false;
-  }
-  return members.length > 0 && members.every(({ module, name }) => table[module]?.includes(name) === true);
-}
-
 /** `@x.setter` over `def x`, where the class body has defined `x` before. */
 function isSetter(expression: SyntaxNode, decorated: SyntaxNode | null, judged: JudgedSource): boolean {
   const [object, attribute] = partsOf(expression);
@@ -48,12 +34,12 @@ function isAdmitted(decorator: SyntaxNode, judged: JudgedSource): boolean {
   if (expression === undefined) return false;
   if (expression.type === 'call') {
     const callee = childOf(expression, 'function');
-    return callee !== null && isMember(callee, judged, CALLED_MEMBERS);
+    return callee !== null && judged.isSurely(callee, CALLED_MEMBERS);
   }
   if (expression.type === 'identifier' && PLAIN_BUILTINS.includes(expression.text)) {
     return judged.candidates(expression).names.length === 0;
   }
-  return isMember(expression, judged, PLAIN_MEMBERS) || isSetter(expression, decorator.parent, judged);
+  return judged.isSurely(expression, PLAIN_MEMBERS) || isSetter(expression, decorator.parent, judged);
 }
 
 export const decorators: Rule = {

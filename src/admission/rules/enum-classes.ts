@@ -41,7 +41,7 @@ function isMemberValue(value: SyntaxNode, judged: JudgedSource): boolean {
     return partsOf(value).every((part) => isMemberValue(part, judged));
   }
   const callee = value.type === 'call' ? childOf(value, 'function') : null;
-  return callee !== null && judged.mayBe(callee, 'enum', ['auto']);
+  return callee !== null && judged.isSurely(callee, { enum: ['auto'] });
 }
 
 function hasMember(definition: SyntaxNode, judged: JudgedSource): boolean {
@@ -76,6 +76,35 @@ function isPlainFunctionalCall(call: SyntaxNode, judged: JudgedSource): boolean 
   return partsOf(members).every((member) => isPlainName(text(member)));
 }
 
+/** Builtins that go through a class's members and do not hand the class on. */
+const READERS = ['len', 'list', 'tuple', 'set', 'sorted', 'iter', 'enumerate', 'reversed'];
+
+/** Whether an enumeration stands where it cannot be called with names: as a base, by its members, by a value. */
+function isHarmless(at: SyntaxNode, judged: JudgedSource): boolean {
+  if (judged.isClassBase(at) || judged.isClassTest(at) || judged.inAnnotation(at)) return true;
+  const parent = at.parent;
+  switch (parent?.type) {
+    case 'attribute':
+      return at.field === 'object';
+    case 'subscript':
+      return at.field === 'value';
+    case 'for_statement':
+    case 'for_in_clause':
+      return at.field === 'right';
+    case 'argument_list': {
+      const callee = parent.parent === null ? null : childOf(parent.parent, 'function');
+      return callee !== null && READERS.some((name) => judged.isSurelyBuiltin(callee, name));
+    }
+    case 'call': {
+      const [value, second] = argumentsOf(parent);
+      const single = value !== undefined && second === undefined && !/splat|keyword/.test(value.type);
+      return at.field === 'function' && (single || isPlainFunctionalCall(parent, judged));
+    }
+    default:
+      return false;
+  }
+}
+
 export const enumClasses: Rule = {
   id: 'structure',
   title: 'Enumerations',
@@ -94,10 +123,7 @@ export const enumClasses: Rule = {
       return;
     }
     if (!mayBeMemberless(node, judged) && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
-    const at = wrapped(node);
-    if (judged.isClassBase(at) || judged.isClassTest(at) || judged.inAnnotation(at)) return;
-    const call = at.field === 'function' && at.parent?.type === 'call' ? at.parent : null;
-    if (call !== null && isPlainFunctionalCall(call, judged)) return;
+    if (isHarmless(wrapped(node), judged)) return;
     refuse(
       node,
       node.text,

@@ -11,8 +11,8 @@ const WALKERS = new Set(['format_map', 'vformat', 'get_field']);
 function templateOf(receiver: SyntaxNode, judged: JudgedSource): string | null {
   const node = unwrapped(receiver);
   if (node.type !== 'identifier') return decodedString(node, judged.source.text);
-  const [name, second] = judged.candidates(node).names;
-  if (name === undefined || second !== undefined || name.scope.kind === 'class') return null;
+  const name = judged.soleName(node);
+  if (name === null || name.scope.kind === 'class') return null;
   return judged.once('template', name, () => {
     const literal = assignedLiteral(name.bindings);
     return literal === null ? null : decodedString(literal, judged.source.text);
@@ -27,7 +27,9 @@ function isOwnFormat(receiver: SyntaxNode, judged: JudgedSource): boolean {
   if (definition === null) return false;
   const owners = judged.once('own formats', judged.root, () => {
     const methods = judged.bound.bindings.filter(({ name, kind }) => name === 'format' && kind === 'def');
-    return new Set(methods.map(({ scope }) => scope.node));
+    // Only a def that stands directly in the body is sure to run.
+    const direct = methods.filter(({ scope, value }) => value?.parent?.parent === scope.node);
+    return new Set(direct.map(({ scope }) => scope.node));
   });
   return owners.has(definition);
 }

@@ -16,7 +16,7 @@ const METHODS: ReadonlySet<string> = new Set([
 /** A text, or a tuple or list of texts, none of which is a special name. */
 function arePlainSlots(value: SyntaxNode | null, source: string): boolean {
   if (value === null) return false;
-  const items = value.type === 'tuple' || value.type === 'list' ? partsOf(value) : [value];
+  const items = ['tuple', 'list', 'expression_list'].includes(value.type) ? partsOf(value) : [value];
   return items.every((item) => {
     const text = decodedString(item, source);
     return text !== null && !text.startsWith('__');

@@ -1,6 +1,7 @@
 import { BUILTIN_CLASSES } from '../builtins.ts';
 import type { JudgedSource } from '../judged-source.ts';
-import { argumentsOf, childOf, partsOf, type SyntaxNode, wrapped } from '../syntax-tree.ts';
+import type { Binding } from '../scope.ts';
+import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped, wrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
 
 /** Builtins that take a type and do not hand it on. */
@@ -16,24 +17,76 @@ function isClass(argument: SyntaxNode, judged: JudgedSource): boolean {
   return BUILTIN_CLASSES.has(argument.text) && judged.isBuiltin(argument, argument.text);
 }
 
+/** Whether an operand is a class or a collection of classes, so that comparing calls no method of an instance. */
+function isClassOperand(operand: SyntaxNode, judged: JudgedSource): boolean {
+  const node = unwrapped(operand);
+  switch (node.type) {
+    case 'none':
+      return true;
+    case 'tuple':
+    case 'list':
+    case 'set':
+      return partsOf(node).every((part) => isClassOperand(part, judged));
+    case 'call': {
+      const callee = childOf(node, 'function');
+      return callee !== null && judged.isBuiltin(callee, 'type');
+    }
+    case 'attribute':
+      return judged.membersOf(node).length > 0;
+    default: {
+      if (judged.classOf(node) !== null) return true;
+      if (BUILTIN_CLASSES.has(node.text) && judged.isSurelyBuiltin(node, node.text)) return true;
+      const name = node.type === 'identifier' ? judged.soleName(node) : null;
+      return name?.bindings.every((binding) => isClassBinding(binding, judged)) === true;
+    }
+  }
+}
+
+/** An import of a member, or `name = type(x)` or `name = {int, str}`. */
+function isClassBinding({ kind, value, imported }: Binding, judged: JudgedSource): boolean {
+  if (kind === 'import') return imported?.name !== null;
+  if (kind !== 'assign' || value === null || value.type === 'identifier') return false;
+  return isClassOperand(value, judged);
+}
+
+/** `is` calls nothing; the other comparisons may call a method of the other operand. */
+function isPlainComparison(node: SyntaxNode, judged: JudgedSource): boolean {
+  const operators = node.children.filter(({ field }) => field === 'operators');
+  if (operators.every(({ type }) => type === 'is' || type === 'is not')) return true;
+  return partsOf(node).every((operand) => isClassOperand(operand, judged));
+}
+
+/** A dictionary written out, or a name that is always one: looking up in it calls no method of the source. */
+function isDictionary(node: SyntaxNode | null, judged: JudgedSource): boolean {
+  if (node?.type === 'dictionary') return true;
+  const name = node?.type === 'identifier' ? judged.soleName(node) : null;
+  return (
+    name?.bindings.every(({ kind, value }) => kind === 'assign' && value?.type === 'dictionary') === true
+  );
+}
+
 /** Whether the value at a node is used up where it stands: named, compared, printed or looked up by. */
 function isUsedUp(node: SyntaxNode, judged: JudgedSource): boolean {
   const at = wrapped(node);
   const parent = at.parent;
-  if (parent === null) return false;
-  switch (parent.type) {
+  switch (parent?.type) {
     case 'attribute':
       return at.field === 'object' && childOf(parent, 'attribute')?.text === '__name__';
     case 'comparison_operator':
+      return isPlainComparison(parent, judged);
     case 'interpolation':
       return true;
     case 'subscript':
-      return at.field === 'subscript' && judged.inLoad(parent);
+      return (
+        at.field === 'subscript' && judged.inLoad(parent) && isDictionary(childOf(parent, 'value'), judged)
+      );
+    case 'tuple':
+      return judged.isClassTest(at);
     case 'argument_list': {
       const callee = parent.parent ? childOf(parent.parent, 'function') : null;
       if (callee === null) return false;
-      if (callee.type === 'attribute') return childOf(callee, 'attribute')?.text === 'get';
-      return CONSUMERS.some((name) => judged.isBuiltin(callee, name));
+      if (callee.type !== 'attribute') return CONSUMERS.some((name) => judged.isSurelyBuiltin(callee, name));
+      return childOf(callee, 'attribute')?.text === 'get' && isDictionary(childOf(callee, 'object'), judged);
     }
     default:
       return false;
