@@ -108,7 +108,7 @@ export class ContainerPool {
       if (!forWaiters && !forStock) {
         break;
       }
-      if (this.#breaker.openDetail !== null || (!forWaiters && this.#breaker.pauseMs > 0)) {
+      if (!forWaiters && this.#breaker.pauseMs > 0) {
         this.#refillLater();
         break;
       }

@@ -205,6 +205,8 @@ describe('a pool', () => {
     expect(await pool.take(open())).toEqual({ kind: 'unavailable', detail: 'no such runtime' });
     expect(observer.starts.length).toBe(before);
     failWith(null);
+    pool.refill();
+    expect(pool.starting).toBe(0);
     later(10_001);
     expect(pool.fault).toBeNull();
     await taken(pool);

@@ -16,8 +16,11 @@ import {
 const CODE = 'def compute(data):\n    return 1\n';
 const OK = { status: 'returned', cpu_ns: 5, maxrss_bytes: 7 };
 
-function start(script: (job: ScriptedJob) => void = returnsOne, more: Partial<DockerSandboxOptions> = {}) {
-  const engine = new FakeEngine();
+function start(
+  script: (job: ScriptedJob) => void = returnsOne,
+  more: Partial<DockerSandboxOptions> = {},
+  engine = new FakeEngine(),
+) {
   engine.script = script;
   const sandbox = createSandboxOn(engine, sandboxSettings(more));
   const run = (
@@ -270,9 +273,11 @@ describe('a hostile container', () => {
   test('that answers and then floods is killed for the flood', async () => {
     const { engine, run } = start((job) => {
       job.stdout(answerFrame(OK, '1'));
-      for (let i = 0; i < 64; i += 1) {
-        job.stderr(Buffer.alloc(64 * 1024));
-      }
+      setTimeout(() => {
+        for (let i = 0; i < 64; i += 1) {
+          job.stderr(Buffer.alloc(64 * 1024));
+        }
+      }, 30);
     });
     expect(await run()).toMatchObject({ kind: 'killed', reason: 'output_too_large' });
     expect(engine.killed.length).toBe(1);
@@ -486,13 +491,15 @@ describe('a run that does not start', () => {
     let nowMs = 0;
     const observer = recordingObserver();
     const clock = { now: () => new Date(), monotonicNs: () => BigInt(nowMs) * 1_000_000n };
-    const { engine, sandbox, run } = start(returnsOne, { poolSize: 4, clock, observer });
-    engine.faults.ping = () => {
+    const away = new FakeEngine();
+    away.faults.ping = () => {
       throw new EngineError('unreachable', 'connect ENOENT');
     };
+    const { engine, sandbox, run } = start(returnsOne, { poolSize: 4, clock, observer }, away);
     await eventually(() => observer.starts.length === 4, 'four failed starts');
     nowMs += 1700;
-    await run();
+    expect(await run()).toMatchObject({ reason: 'sandbox_unavailable' });
+    expect(observer.starts).not.toContain('ok');
     delete engine.faults.ping;
     nowMs += 2001;
     // The pause after so many failures is not over, and this clock stands still.
