@@ -31,7 +31,7 @@ const ADAPTERS = [
 ];
 
 /** Files beside the rooms, which any room may use. */
-const SHARED = ['clock.ts', 'tenants.ts', 'ready.ts'];
+const SHARED = ['clock.ts', 'tenants.ts', 'ready.ts', 'thread-file.ts'];
 const ROOTS = ['compose.ts', 'main.ts'];
 
 /** Where a JSON text becomes objects, and what it is: never a source's value. */

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { type Problem, problem } from '../contract/problem.ts';
+import { threadFile } from '../thread-file.ts';
 import { type ReadBody, readBody } from './body.ts';
 import { type BodyAnswer, type BodyJob, unpackBody } from './body-message.ts';
 import type { JsonFault } from './fault.ts';
@@ -30,9 +31,7 @@ export interface BodyReader {
   close(): Promise<void>;
 }
 
-const FROM_SOURCE = import.meta.url.endsWith('.ts');
-const WORKER_URL = new URL(FROM_SOURCE ? './read-worker.ts' : './read-worker.js', import.meta.url);
-const EXEC_ARGV = FROM_SOURCE ? ['--import', new URL('./register-tsx.mjs', import.meta.url).href] : [];
+const THREAD = threadFile(import.meta.url, 'read-worker');
 
 interface Job {
   readonly message: BodyJob;
@@ -70,7 +69,7 @@ class ThreadedReader implements BodyReader {
       maxWorkers: options.maxWorkers ?? 2,
       maxQueued: options.maxQueued ?? 64,
       jobTimeoutMs: options.jobTimeoutMs ?? 30_000,
-      workerUrl: options.workerUrl ?? WORKER_URL,
+      workerUrl: options.workerUrl ?? THREAD.url,
     };
   }
 
@@ -127,7 +126,7 @@ class ThreadedReader implements BodyReader {
   }
 
   private newWorker(): Worker {
-    const worker = new Worker(this.options.workerUrl, { execArgv: EXEC_ARGV });
+    const worker = new Worker(this.options.workerUrl, { execArgv: THREAD.execArgv });
     // An idle thread that dies is forgotten; the next body gets a fresh one.
     worker.on('error', () => this.forget(worker));
     worker.on('exit', () => this.forget(worker));

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { threadFile } from '../thread-file.ts';
 import type { SchemaAnswer, SchemaJob } from './schema-worker.ts';
 
 export interface LaneOptions {
@@ -19,24 +20,14 @@ export interface Lane {
   close(): Promise<void>;
 }
 
-const FROM_SOURCE = import.meta.url.endsWith('.ts');
-
-/** The worker's file; from TypeScript sources a line that registers tsx first, as `--import tsx` is for main threads only. */
-function entry(): URL | string {
-  const file = new URL(FROM_SOURCE ? './schema-worker.ts' : './schema-worker.js', import.meta.url);
-  if (!FROM_SOURCE) {
-    return file;
-  }
-  const tsx = import.meta.resolve('tsx/esm/api');
-  return `import('${tsx}').then((tsx) => { tsx.register(); return import('${file}'); });`;
-}
+const THREAD = threadFile(import.meta.url, 'schema-worker');
 
 export function createLane({ deadlineMs, startMs, heapMb }: LaneOptions): Lane {
   let worker: Worker | null = null;
 
   function start(): Worker {
-    const started = new Worker(entry(), {
-      eval: FROM_SOURCE,
+    const started = new Worker(THREAD.url, {
+      execArgv: THREAD.execArgv,
       // No secret of the service's environment is within reach of code that ajv generates.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
