@@ -1,7 +1,7 @@
-import { dottedText } from './bind-names.ts';
+import { bindNames, dottedText } from './bind-names.ts';
 import { createPythonParser } from './parse.ts';
 import { canonicalSource } from './source-text.ts';
-import { childOf, type SyntaxNode } from './syntax-tree.ts';
+import { childOf, partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
 
 /** What a parser saw in a source; for comparing two parsers in tests. */
 export interface NamesSeen {
@@ -11,6 +11,11 @@ export interface NamesSeen {
   readonly attributes: ReadonlySet<string>;
   /** Modules of import statements, without leading dots. */
   readonly modules: ReadonlySet<string>;
+  /**
+   * What each name is used as, sorted, one entry a use: `load x`, `bind x`, `call x` (also a load) and
+   * `x.name` for an attribute of a plain name.
+   */
+  readonly roles: readonly string[];
 }
 
 /** Makes the function that lists what admission's parser sees; null where it sees no tree. */
@@ -26,16 +31,35 @@ function collect(root: SyntaxNode): NamesSeen {
   const identifiers = new Set<string>();
   const attributes = new Set<string>();
   const modules = new Set<string>();
+  const { loads, bindings } = bindNames(root);
+  const roles = [...loads.map(({ name }) => `load ${name}`), ...bindings.map(({ name }) => `bind ${name}`)];
   const waiting: SyntaxNode[] = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    waiting.push(...node.children);
+    for (const child of node.children) waiting.push(child);
+    roles.push(...rolesOf(node));
     if (node.type === 'identifier') {
       identifiers.add(node.text);
       if (isAttribute(node)) attributes.add(node.text);
     } else if (node.type === '__future__') modules.add(node.text);
     else if (node.type === 'dotted_name' && isModule(node)) modules.add(dottedText(node));
   }
-  return { identifiers, attributes, modules };
+  return { identifiers, attributes, modules, roles: roles.sort() };
+}
+
+function rolesOf(node: SyntaxNode): string[] {
+  if (node.type === 'call') {
+    const callee = childOf(node, 'function');
+    const plain = callee === null ? null : unwrapped(callee);
+    return plain?.type === 'identifier' ? [`call ${plain.text}`] : [];
+  }
+  const isPattern = node.type === 'dotted_name' && !isImport(node);
+  const [object, attribute] = node.type === 'attribute' || isPattern ? partsOf(node) : [];
+  const plain = object === undefined ? null : unwrapped(object);
+  return plain?.type === 'identifier' && attribute !== undefined ? [`${plain.text}.${attribute.text}`] : [];
+}
+
+function isImport(node: SyntaxNode): boolean {
+  return node.parent?.type.includes('import') === true;
 }
 
 function isAttribute(node: SyntaxNode): boolean {

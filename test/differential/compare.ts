@@ -12,6 +12,7 @@ interface CPythonSees {
   readonly names: readonly string[];
   readonly attributes: readonly string[];
   readonly modules: readonly string[];
+  readonly roles: readonly string[];
 }
 
 export interface Comparison {
@@ -21,7 +22,7 @@ export interface Comparison {
   readonly readByBoth: number;
   /** Admitted, but CPython refuses to compile it: ends as a failed run, not as unseen code. */
   readonly admittedNotCompiled: readonly string[];
-  /** Admitted, and CPython sees a name that admission did not: must be empty. */
+  /** Admitted, and CPython sees a name, or a use of one, that admission did not: must be empty. */
   readonly holes: readonly { readonly source: string; readonly unseen: readonly string[] }[];
   /** As `holes`, before any rule: what the parsers alone disagree on. */
   readonly parserGaps: number;
@@ -51,13 +52,16 @@ export async function compare(
   const random = seededRandom(options.seed);
   const admittedNotCompiled: string[] = [];
   const holes: { source: string; unseen: string[] }[] = [];
+  // The honest sources themselves come first, unchanged.
+  const unchanged = [...seeds.honest];
   let mutants = 0;
   let admitted = 0;
   let readByBoth = 0;
   let parserGaps = 0;
   while (mutants < options.count && Date.now() < options.deadlineAt) {
-    const batch = Array.from({ length: Math.min(BATCH, options.count - mutants) }, () =>
-      mutant(seeds, random),
+    const batch = Array.from(
+      { length: Math.min(BATCH, options.count - mutants) },
+      () => unchanged.pop() ?? mutant(seeds, random),
     );
     // JSON escapes lone surrogates; Python gets them as such and refuses them.
     if (!stdin.write(batch.map((source) => `${JSON.stringify(draftOf(source).source)}\n`).join(''))) {
@@ -83,10 +87,23 @@ export async function compare(
       readByBoth += 1;
       const unseen = missing(expected, seen);
       if (unseen.length > 0) parserGaps += 1;
-      if (unseen.length > 0 && isAdmitted) holes.push({ source, unseen });
+      if (!isAdmitted) continue;
+      if (unseen.length > 0) holes.push({ source, unseen });
+      else if (expected.roles.join() !== seen.roles.join())
+        holes.push({ source, unseen: difference(expected, seen) });
     }
   }
   return { mutants, admitted, readByBoth, admittedNotCompiled, holes, parserGaps };
+}
+
+/** The uses of names in which the two parsers differ: CPython has those with +, admission those with -. */
+function difference(expected: CPythonSees, seen: NamesSeen): string[] {
+  const count = new Map<string, number>();
+  for (const role of expected.roles) count.set(role, (count.get(role) ?? 0) + 1);
+  for (const role of seen.roles) count.set(role, (count.get(role) ?? 0) - 1);
+  return [...count]
+    .filter(([, times]) => times !== 0)
+    .map(([role, times]) => `${times > 0 ? '+' : '-'}${role}`);
 }
 
 function missing(expected: CPythonSees, seen: NamesSeen): string[] {

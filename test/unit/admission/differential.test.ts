@@ -22,7 +22,7 @@ function pythonCommand(): string[] | null {
 const python = pythonCommand();
 
 it.skipIf(python === null)(
-  'every name, attribute and import that CPython sees in an admitted mutant was seen by admission',
+  'every name, attribute and import that CPython sees in an admitted mutant was seen by admission, in the same role',
   async () => {
     const process = startPython(python ?? []);
     const seeds = { honest: honest().map(({ code }) => code), attacks: attacks().map(({ code }) => code) };
@@ -54,6 +54,7 @@ it.skipIf(python === null)('the comparison finds what a parser that misses names
     identifiers: new Set<string>(),
     attributes: new Set<string>(),
     modules: new Set<string>(),
+    roles: [],
   });
   const result = await compare(seeds, await createAdmission(packModules()), blind, process, {
     seed: 1,
@@ -71,7 +72,12 @@ it.skipIf(python === null)('CPython is asked with its own grammar', () => {
   const input = `${JSON.stringify('import a.b as c\nd.e\nmatch f:\n  case G(h=i): pass\n')}\n"x = ("\n"return 1"\n`;
   const lines = execFileSync(program, [script], { input, encoding: 'utf8' }).trim().split('\n');
   expect(lines.map((line) => JSON.parse(line))).toEqual([
-    { names: ['G', 'c', 'd', 'f', 'i'], attributes: ['e', 'h'], modules: ['a.b'] },
+    {
+      names: ['G', 'c', 'd', 'f', 'i'],
+      attributes: ['e', 'h'],
+      modules: ['a.b'],
+      roles: ['bind c', 'bind i', 'd.e', 'load G', 'load d', 'load f'],
+    },
     null,
     null,
   ]);

@@ -1,0 +1,18 @@
+import { createAdmission } from '../../src/admission/admit.ts';
+import { draftOf } from '../../src/model/reply.ts';
+import { attacks, honest, packModules } from '../unit/admission/corpus.ts';
+import { RULE_CASES } from '../unit/admission/rule-cases.ts';
+
+/** The quick checks of admission without a test runner: exits with 1 at the first that fails. */
+const admission = await createAdmission(packModules());
+const rulesOf = (source: string) => admission.all({ ...draftOf(''), source });
+
+for (const [, code, expected] of RULE_CASES) {
+  const found = rulesOf(draftOf(code).source).map(({ rule, line, column }) => `${rule} ${line}:${column}`);
+  if (found.join('\n') !== expected.join('\n')) process.exit(1);
+}
+for (const { code } of honest()) if (rulesOf(draftOf(code).source).length > 0) process.exit(1);
+for (const { code, rule_kind } of attacks()) {
+  if (!rulesOf(code).some(({ rule_id }) => rule_id === rule_kind)) process.exit(1);
+}
+process.exit(0);
