@@ -243,7 +243,13 @@ describe('what a function returns', () => {
 
   test('ends at the limit without being written out first', async () => {
     // Each would need gigabytes or minutes if it were written before it is measured.
-    const cases = ['["x" * 10**6] * 10**6', '1 << 10**8', 'shared(12)', '{(1 << 10**8): 1}'];
+    const cases = [
+      '["x" * 10**6] * 10**6',
+      '"\\x01" * (60 * 10**6)',
+      '1 << 10**9',
+      'shared(12)',
+      '{(1 << 10**9): 1}',
+    ];
     const wide = 'def shared(n):\n    x = 0\n    for _ in range(n): x = [x] * 10\n    return x\n';
     const calls = cases.map((text) => `outcome(${literal(text)})`);
     const got = await runPython(`${PRELUDE}\n${wide}\nprint(json.dumps([${calls}]))`);
