@@ -7,6 +7,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { isProblem } from './contract/problem.ts';
 import { buildApp } from './http/app.ts';
+import { createIdempotencyStore } from './http/idempotency.ts';
 import { buildMetricsApp } from './http/metrics-app.ts';
 import { SERVED_ROUTES } from './http/served-routes.ts';
 import { createBodyReader } from './json/read.ts';
@@ -31,6 +32,8 @@ import { createMetrics } from './telemetry/metrics.ts';
 import { openTenants, type Tenants, tenantModel } from './tenants.ts';
 
 const DETAIL_MAX_BYTES = 8 * 1024;
+/** Held answers with an Idempotency-Key, over all tenants. */
+const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
 const PRUNE_EVERY_MS = 24 * 3600 * 1000;
 /** Quota gauges are read from the ledger at most this often: a scrape must not be a load. */
 const QUOTAS_EVERY_MS = 15_000;
@@ -118,6 +121,7 @@ export async function composeService(
     resultMaxDepth: config.JSON_MAX_DEPTH,
     detailMaxBytes: DETAIL_MAX_BYTES,
   };
+  const ttlMs = config.IDEMPOTENCY_TTL_SECONDS * 1000;
   const stopping = new AbortController();
   const ready = readyOf(sandbox, meter, observer);
   const app = await buildApp({
@@ -143,6 +147,7 @@ export async function composeService(
     observer,
     bounds,
     version,
+    idempotency: { store: createIdempotencyStore({ clock, ttlMs, maxBytes: IDEMPOTENCY_MAX_BYTES }), ttlMs },
     bodyMaxBytes: config.BODY_MAX_BYTES,
     bodyInflightMaxBytes: config.BODY_INFLIGHT_MAX_BYTES,
   });

@@ -174,6 +174,11 @@ export const SETTINGS = {
     parse: integer(1, 3600),
     help: 'Deadline of a request: the default and the most a caller may ask.',
   }),
+  IDEMPOTENCY_TTL_SECONDS: setting({
+    default: 600,
+    parse: integer(1, 86_400),
+    help: 'How long an answer is held for its Idempotency-Key, in memory.',
+  }),
   SANDBOX_POOL_SIZE: setting({
     default: 4,
     parse: integer(0, 256),

@@ -55,13 +55,15 @@ export interface Problem {
   /** Further public members, such as the meter of a spent quota. */
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
+  /** A run was counted all the same. Not shown. */
+  readonly counted?: true;
 }
 
 /** Makes a Problem; `more` adds the optional members. */
 export function problem(
   code: ProblemCode,
   detail: string,
-  more: Pick<Problem, 'retryAfterSeconds' | 'extra' | 'cause'> = {},
+  more: Pick<Problem, 'retryAfterSeconds' | 'extra' | 'cause' | 'counted'> = {},
 ): Problem {
   return { kind: 'problem', code, detail, ...more };
 }

@@ -9,6 +9,7 @@ import type { StepBounds } from '../step/ports.ts';
 import type { Step } from '../step/step.ts';
 import type { Tenants } from '../tenants.ts';
 import type { Calls } from './call.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import type { StepReader } from './steps.ts';
 
 /** What the HTTP API is made of: the step, the ports it also asks directly, and its own bounds. */
@@ -27,6 +28,7 @@ export interface AppDeps {
   readonly observer: StepObserver;
   readonly bounds: StepBounds;
   readonly version: string;
+  readonly idempotency: { readonly store: IdempotencyStore; readonly ttlMs: number };
   readonly bodyMaxBytes: number;
   readonly bodyInflightMaxBytes: number;
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
+import { type HttpAnswer, sendAnswer } from './http-answer.ts';
 
 const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 const DOCS = 'https://github.com/compute-step/compute-step/blob/main/docs/errors.md';
@@ -20,18 +21,22 @@ export function problemBody(what: Problem): Record<string, unknown> {
   };
 }
 
-/** Sends a Problem with its status, media type and `Retry-After`. */
+/** A Problem as an answer: its status, media type and `Retry-After`. */
+export function problemAnswer(what: Problem): HttpAnswer {
+  return {
+    status: PROBLEMS[what.code].status,
+    headers: {
+      'content-type': MEDIA_TYPE,
+      ...(what.retryAfterSeconds === undefined ? {} : { 'retry-after': String(what.retryAfterSeconds) }),
+      ...(what.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {}),
+    },
+    body: JSON.stringify(problemBody(what)),
+  };
+}
+
+/** Sends a Problem. */
 export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
-  if (what.retryAfterSeconds !== undefined) {
-    reply.header('retry-after', String(what.retryAfterSeconds));
-  }
-  if (what.code === 'unauthorized') {
-    reply.header('www-authenticate', 'Bearer');
-  }
-  return reply
-    .code(PROBLEMS[what.code].status)
-    .header('content-type', MEDIA_TYPE)
-    .send(JSON.stringify(problemBody(what)));
+  return sendAnswer(reply, problemAnswer(what));
 }
 
 /** Answers on a socket whose request could not even be parsed (slow, overlong or malformed), and closes it. */

@@ -1,20 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
-
-/** An answer as it went out, kept for a repeated key. */
-export interface KeptAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+import type { HttpAnswer } from './http-answer.ts';
 
 /** What a key leads to: a first request, one that is still running, another body, or the answer there was. */
 export type KeyState =
-  | { readonly kind: 'first'; finish(answer: KeptAnswer | null): void }
+  | { readonly kind: 'first'; finish(answer: HttpAnswer | null): void }
   | { readonly kind: 'in_flight' }
   | { readonly kind: 'reused' }
-  | { readonly kind: 'replay'; readonly answer: KeptAnswer };
+  | { readonly kind: 'replay'; readonly answer: HttpAnswer };
 
 /**
  * The answers of requests with an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07), a tenant's own.
@@ -37,7 +31,7 @@ export interface IdempotencyOptions {
 interface Entry {
   readonly fingerprint: string;
   /** Null while the first request runs. */
-  answer: KeptAnswer | null;
+  answer: HttpAnswer | null;
   bytes: number;
   expiresAtNs: bigint;
 }
@@ -71,7 +65,7 @@ export function createIdempotencyStore({ clock, ttlMs, maxBytes }: IdempotencyOp
     }
   };
 
-  const keep = (id: string, entry: Entry, answer: KeptAnswer): void => {
+  const keep = (id: string, entry: Entry, answer: HttpAnswer): void => {
     entry.answer = answer;
     entry.bytes = ENTRY_BYTES + Buffer.byteLength(answer.body);
     entry.expiresAtNs = clock.monotonicNs() + BigInt(ttlMs) * 1_000_000n;

@@ -35,6 +35,7 @@ export interface Call {
   readonly id: string;
   readonly tenant: Tenant;
   readonly http: FastifyRequest;
+  readonly idempotency: StepRequest['idempotency'];
 }
 
 /** A step and the deadline it was asked with. */
@@ -94,7 +95,7 @@ export async function readRunStep(
 
 async function finishStep(
   deps: StepReader,
-  { id, tenant, http }: Call,
+  { id, tenant, http, idempotency }: Call,
   signal: AbortSignal,
   read: ReadBody,
   body: ComputeRequest | RunRequest,
@@ -130,6 +131,7 @@ async function finishStep(
       includeCode: includes.code,
       includeDetail: includes.detail,
       traceparent: traceparentOf(http),
+      idempotency,
     },
   };
 }

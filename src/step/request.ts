@@ -29,4 +29,6 @@ export interface StepRequest {
   readonly includeCode: boolean;
   readonly includeDetail: boolean;
   readonly traceparent: string | null;
+  /** SHA-256 of tenant and Idempotency-Key, and how long the key is held; null without one. */
+  readonly idempotency: { readonly digest: string; readonly ttlMs: number } | null;
 }

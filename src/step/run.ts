@@ -32,6 +32,7 @@ export async function runAndSettle(
     await permit.amend('timeout');
     return problem('deadline_exceeded', 'The deadline passed while the function ran; the run counts.', {
       extra: { id: request.id },
+      counted: true,
     });
   }
   await checkAndAmend(ports, request, report, permit, trace);

@@ -6,6 +6,7 @@ import { createAdmission } from '../../src/admission/admit.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
 import { buildApp } from '../../src/http/app.ts';
+import { createIdempotencyStore } from '../../src/http/idempotency.ts';
 import { createBodyReader } from '../../src/json/read.ts';
 import { createMeter } from '../../src/metering/meter.ts';
 import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
@@ -149,6 +150,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     observer,
     bounds,
     version: options.version ?? '0.0.0-test',
+    idempotency: {
+      store: createIdempotencyStore({ clock, ttlMs: 600_000, maxBytes: 64 * 1024 * 1024 }),
+      ttlMs: 600_000,
+    },
     bodyMaxBytes: options.bodyMaxBytes ?? 32 * 1024 * 1024,
     bodyInflightMaxBytes: options.bodyInflightMaxBytes ?? 256 * 1024 * 1024,
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { createIdempotencyStore, type KeptAnswer } from '../../../src/http/idempotency.ts';
+import type { HttpAnswer } from '../../../src/http/http-answer.ts';
+import { createIdempotencyStore } from '../../../src/http/idempotency.ts';
 
 function store(maxBytes = 1_000_000) {
   let nowNs = 0n;
@@ -11,7 +12,7 @@ function store(maxBytes = 1_000_000) {
   return { pass, keys: createIdempotencyStore({ clock, ttlMs: 1000, maxBytes }) };
 }
 
-const answer = (body: string): KeptAnswer => ({ status: 200, headers: {}, body });
+const answer = (body: string): HttpAnswer => ({ status: 200, headers: {}, body });
 
 function first(keys: ReturnType<typeof store>['keys'], tenant = 'a', key = 'k', print = 'f') {
   const state = keys.claim(tenant, key, print);
