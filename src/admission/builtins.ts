@@ -51,21 +51,24 @@ export const REFUSED_BUILTINS: ReadonlySet<string> = new Set(
 );
 
 /** What to write instead of a refused builtin. */
-export const BUILTIN_HINTS: Readonly<Record<string, string>> = {
-  open: 'Remove it: a function has no files; everything it needs is in data.',
-  eval: 'Parse with json.loads, int, float or a comparison instead of evaluating text.',
-  exec: 'Write the statements out; a function cannot run text as code.',
-  compile: 'Use re.compile for a pattern; a function cannot compile code.',
-  getattr: 'Use data["key"] or data.get("key"); JSON objects are dictionaries. Write attributes out by name.',
-  hasattr: 'Use "key" in data; JSON objects are dictionaries.',
-  setattr: 'Assign to self.name, or to a key of a dictionary.',
-  delattr: 'Use del on a key of a dictionary.',
-  vars: 'Use a dictionary, or dataclasses.asdict for a dataclass.',
-  dir: 'Use the keys of a dictionary.',
-  input: 'Remove it: everything a function needs is in data.',
-  object: 'Leave the base class out, or use a sentinel such as a one-element list.',
-  id: 'Compare with "is", or keep a key of your own.',
-  memoryview: 'Use bytes or bytearray.',
-  Ellipsis: 'Write ... instead.',
-  BaseException: 'Use Exception.',
-};
+export const BUILTIN_HINTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    open: 'Remove it: a function has no files; everything it needs is in data.',
+    eval: 'Parse with json.loads, int, float or a comparison instead of evaluating text.',
+    exec: 'Write the statements out; a function cannot run text as code.',
+    compile: 'Use re.compile for a pattern; a function cannot compile code.',
+    getattr:
+      'Use data["key"] or data.get("key"); JSON objects are dictionaries. Write attributes out by name.',
+    hasattr: 'Use "key" in data; JSON objects are dictionaries.',
+    setattr: 'Assign to self.name, or to a key of a dictionary.',
+    delattr: 'Use del on a key of a dictionary.',
+    vars: 'Use a dictionary, or dataclasses.asdict for a dataclass.',
+    dir: 'Use the keys of a dictionary.',
+    input: 'Remove it: everything a function needs is in data.',
+    object: 'Leave the base class out, or use a sentinel such as a one-element list.',
+    id: 'Compare with "is", or keep a key of your own.',
+    memoryview: 'Use bytes or bytearray.',
+    Ellipsis: 'Write ... instead.',
+    BaseException: 'Use Exception.',
+  }),
+);

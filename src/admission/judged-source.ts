@@ -210,7 +210,12 @@ export class JudgedSource {
       if (name === null || this.summary(name).kinds.size !== 1) return false;
     }
     const members = this.membersOf(node);
-    return members.length > 0 && members.every(({ module, name }) => table[module]?.includes(name) === true);
+    return (
+      members.length > 0 &&
+      members.every(
+        ({ module, name }) => Object.hasOwn(table, module) && table[module]?.includes(name) === true,
+      )
+    );
   }
 
   /** The classes of the source that a name may mean. */

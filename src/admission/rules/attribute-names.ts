@@ -20,19 +20,21 @@ const NAMED_TUPLE_ATTRIBUTES = new Set(['_asdict', '_replace', '_fields', '_make
 
 const PRIVATE_RECEIVERS = ['self', 'cls', 'other'];
 
-const HINTS: Readonly<Record<string, string>> = {
-  __class__: 'Use type(x).__name__ or isinstance(x, …).',
-  __dict__: 'Use dataclasses.asdict, or a dictionary to begin with.',
-  __doc__: 'Keep the text in a variable.',
-  __init__: 'Use super().__init__(…).',
-  __len__: 'Use len(x).',
-  __str__: 'Use str(x).',
-  __getitem__: 'Use x[key].',
-  __contains__: 'Use "in".',
-  __traceback__: 'Use str(error).',
-  with_traceback: 'Use raise … from error.',
-  mro: 'Use isinstance.',
-};
+const HINTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    __class__: 'Use type(x).__name__ or isinstance(x, …).',
+    __dict__: 'Use dataclasses.asdict, or a dictionary to begin with.',
+    __doc__: 'Keep the text in a variable.',
+    __init__: 'Use super().__init__(…).',
+    __len__: 'Use len(x).',
+    __str__: 'Use str(x).',
+    __getitem__: 'Use x[key].',
+    __contains__: 'Use "in".',
+    __traceback__: 'Use str(error).',
+    with_traceback: 'Use raise … from error.',
+    mro: 'Use isinstance.',
+  }),
+);
 
 /** Whether any class of the source derives from an imported class, which may be an abstract one. */
 function hasImportedBase(judged: JudgedSource): boolean {
@@ -54,14 +56,14 @@ function visitName(
   refuse: Refuse,
 ) {
   if (DENIED_ATTRIBUTES.has(name)) {
-    refuse(at, name, `The attribute ${name} is not admitted.`, HINTS[name]);
+    refuse(at, name, `The attribute ${name} is not admitted.`, HINTS.get(name));
   } else if (name.startsWith('__')) {
     if (name === '__name__') return;
     if (name === '__init__' && object?.type === 'call') {
       const callee = childOf(object, 'function');
       if (callee !== null && judged.isBuiltin(callee, 'super') && isSuperInit(callee)) return;
     }
-    refuse(at, name, 'An attribute with two leading underscores may not be used.', HINTS[name]);
+    refuse(at, name, 'An attribute with two leading underscores may not be used.', HINTS.get(name));
   } else if (name.startsWith('_') && !NAMED_TUPLE_ATTRIBUTES.has(name)) {
     if (object !== null && judged.isMethodParameter(object, PRIVATE_RECEIVERS)) return;
     refuse(at, name, 'An attribute with a leading underscore may only be used on self, cls or other.');

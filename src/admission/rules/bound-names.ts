@@ -14,11 +14,11 @@ export const boundNames: Rule = {
     // Names with two underscores have a rule of their own.
     if (load === null || load.name.startsWith('__')) return;
     if (REFUSED_BUILTINS.has(load.name)) {
-      refuse(node, load.name, `The builtin ${load.name} is not admitted.`, BUILTIN_HINTS[load.name]);
+      refuse(node, load.name, `The builtin ${load.name} is not admitted.`, BUILTIN_HINTS.get(load.name));
       return;
     }
     if (judged.candidates(node).names.length > 0 || ADMITTED_BUILTINS.has(load.name)) return;
-    const hint = BUILTIN_HINTS[load.name];
+    const hint = BUILTIN_HINTS.get(load.name);
     refuse(node, load.name, 'This name is neither defined in the function nor an admitted builtin.', hint);
   },
 };

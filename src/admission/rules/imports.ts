@@ -4,18 +4,20 @@ import { childOf, type SyntaxNode } from '../syntax-tree.ts';
 import type { Refuse, Rule } from './rule.ts';
 
 /** What honest code reaches for, and what serves instead. */
-const INSTEAD: Readonly<Record<string, string>> = {
-  numpy: 'Use math, statistics and comprehensions.',
-  pandas: 'Use lists of dictionaries with collections, statistics and itertools.',
-  time: 'Use datetime for dates; a function has no clock to wait on.',
-  os: 'Remove it: a function has no files, environment or processes.',
-  sys: 'Remove it: return the result instead.',
-  requests: 'Remove it: everything the function needs is in data.',
-  pathlib: 'Use str methods such as rsplit on file names.',
-  csv: 'Use str.split and splitlines.',
-  dateutil: 'Use datetime.fromisoformat or datetime.strptime.',
-  pytz: 'Use zoneinfo.ZoneInfo.',
-};
+const INSTEAD: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    numpy: 'Use math, statistics and comprehensions.',
+    pandas: 'Use lists of dictionaries with collections, statistics and itertools.',
+    time: 'Use datetime for dates; a function has no clock to wait on.',
+    os: 'Remove it: a function has no files, environment or processes.',
+    sys: 'Remove it: return the result instead.',
+    requests: 'Remove it: everything the function needs is in data.',
+    pathlib: 'Use str methods such as rsplit on file names.',
+    csv: 'Use str.split and splitlines.',
+    dateutil: 'Use datetime.fromisoformat or datetime.strptime.',
+    pytz: 'Use zoneinfo.ZoneInfo.',
+  }),
+);
 
 function paths(node: SyntaxNode): SyntaxNode[] {
   return node.children
@@ -24,7 +26,7 @@ function paths(node: SyntaxNode): SyntaxNode[] {
 }
 
 function refuseModule(at: SyntaxNode, module: string, judged: JudgedSource, refuse: Refuse): void {
-  const instead = INSTEAD[module.split('.')[0] ?? ''] ?? 'Remove the import.';
+  const instead = INSTEAD.get(module.split('.')[0] ?? '') ?? 'Remove the import.';
   const admitted = judged.modules.names.join(', ');
   refuse(at, module, 'This module is not admitted.', `${instead} Admitted modules: ${admitted}.`);
 }

@@ -1,12 +1,14 @@
 import type { Rule } from './rule.ts';
 import { evaluatesStrings } from './string-evaluators.ts';
 
-const HINTS: Readonly<Record<string, string>> = {
-  attrgetter: 'Use lambda row: row.name.',
-  methodcaller: 'Use lambda text: text.method().',
-  load: 'Use json.loads on a text.',
-  dump: 'Use json.dumps and return the text.',
-};
+const HINTS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    attrgetter: 'Use lambda row: row.name.',
+    methodcaller: 'Use lambda text: text.method().',
+    load: 'Use json.loads on a text.',
+    dump: 'Use json.dumps and return the text.',
+  }),
+);
 
 export const moduleMembers: Rule = {
   id: 'attribute',
@@ -21,7 +23,7 @@ export const moduleMembers: Rule = {
     for (const { module, name } of judged.membersOf(node)) {
       if (judged.modules.admits(module, name) || judged.modules.has(`${module}.${name}`)) continue;
       if (evaluatesStrings(module, name)) continue;
-      refuse(node, `${module}.${name}`, `This member of ${module} is not admitted.`, HINTS[name]);
+      refuse(node, `${module}.${name}`, `This member of ${module} is not admitted.`, HINTS.get(name));
       return;
     }
   },

@@ -118,6 +118,30 @@ describe('refusals', () => {
   });
 });
 
+describe("names of the host language's own objects", () => {
+  const words = ['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__', '__defineGetter__'];
+  it.each(words)('%s is a name like any other, everywhere', (word) => {
+    const code = [
+      `import ${word}`,
+      `from ${word} import ${word}`,
+      `from math import ${word} as x`,
+      `x = ${word}.${word}`,
+      `@${word}\ndef f(): pass`,
+      `@x\ndef f(): pass`,
+      `class A(${word}.${word}, x): ${word}: int`,
+      `match x:\n    case ${word}.x(${word}=1): pass`,
+      `x = '{${word}}'.format(${word}=1)`,
+      `from ${word} import y\n@y\nclass B(y): pass\nx = y()`,
+    ];
+    for (const line of code) {
+      for (const { hint } of admission.all(draftOf(`${line}\ndef compute(data):\n    return 1\n`))) {
+        expect(hint).not.toMatch(/native code|\[object/);
+      }
+    }
+    expect(admission.all(draftOf(`def compute(${word.replace(/^__/, '')}):\n    return 1\n`))).toEqual([]);
+  });
+});
+
 describe('hints lead to an admitted function', () => {
   it.each([
     ['import numpy as np', 'numpy', 'import statistics as np'],
