@@ -1,7 +1,7 @@
 /** What is wrong with a format string; null if its fields only take arguments by position or plain name. */
 export type FormatFault = 'attribute' | 'index' | 'name' | 'nesting' | 'braces';
 
-const FIELD_NAME = /^(?:[0-9]*|[A-Za-z][A-Za-z0-9_]*|_[A-Za-z0-9][A-Za-z0-9_]*|_)$/;
+const FIELD_NAME = /^(?:[0-9]*|[\p{XID_Start}_]\p{XID_Continue}*)$/u;
 
 /**
  * Checks a str.format template as CPython reads it: each field empty, digits or a plain identifier; fields in a

@@ -151,11 +151,13 @@ function copyTree(
   }
 }
 
-/** The first character from `from` to `to` that is not a space, tab or newline; -1 if there is none. */
+/** The first character from `from` to `to` that is no space, tab, newline or continued line end; -1 if none. */
 function firstStray(text: string, from: number, to: number): number {
   for (let at = from; at < to; at += 1) {
     const code = text.charCodeAt(at);
-    if (code !== 32 && code !== 10 && code !== 9) return at;
+    const isBlank = code === 32 || code === 10 || code === 9;
+    // Between two texts the scanner takes a continued line end for a blank and makes no node of it.
+    if (!isBlank && !(code === 92 && text.charCodeAt(at + 1) === 10)) return at;
   }
   return -1;
 }

@@ -4,7 +4,9 @@ import { argumentsOf, childOf, partsOf, type SyntaxNode, wrapped } from '../synt
 import type { Rule } from './rule.ts';
 
 const ENUM_NAMES = ['Enum', 'IntEnum', 'StrEnum', 'Flag', 'IntFlag'];
-const LITERALS = new Set('integer float string concatenated_string true false tuple list'.split(' '));
+const LITERALS = new Set(
+  'integer float string concatenated_string true false tuple list dictionary set'.split(' '),
+);
 
 /** How many classes of the source an enumeration may derive through; past it a class counts as one. */
 const MAX_BASES = 50;
@@ -34,14 +36,36 @@ function mayBeMemberless(node: SyntaxNode, judged: JudgedSource): boolean {
     );
 }
 
+/** Classes whose instances are plain values: neither functions nor descriptors. */
+const VALUE_CLASSES = {
+  decimal: ['Decimal'],
+  fractions: ['Fraction'],
+  datetime: ['date', 'datetime', 'time', 'timedelta', 'timezone'],
+  uuid: ['UUID'],
+  enum: ['auto'],
+};
+const VALUE_BUILTINS = ['bytes', 'dict', 'float', 'frozenset', 'int', 'list', 'set', 'str', 'tuple'];
+
 /** Whether a value surely makes a member: functions and other descriptors do not. */
 function isMemberValue(value: SyntaxNode, judged: JudgedSource): boolean {
-  if (LITERALS.has(value.type)) return true;
-  if (value.type === 'unary_operator' || value.type === 'binary_operator') {
-    return partsOf(value).every((part) => isMemberValue(part, judged));
+  switch (value.type) {
+    case 'unary_operator':
+    case 'binary_operator':
+      return partsOf(value).every((part) => isMemberValue(part, judged));
+    case 'identifier': {
+      const [binding, another] = judged.soleName(value)?.bindings ?? [];
+      const literal = binding?.kind === 'assign' && another === undefined ? binding.value : null;
+      return literal !== null && LITERALS.has(literal.type);
+    }
+    case 'call': {
+      const callee = childOf(value, 'function');
+      if (callee === null) return false;
+      if (judged.isSurely(callee, VALUE_CLASSES)) return true;
+      return VALUE_BUILTINS.some((name) => judged.isSurelyBuiltin(callee, name));
+    }
+    default:
+      return LITERALS.has(value.type);
   }
-  const callee = value.type === 'call' ? childOf(value, 'function') : null;
-  return callee !== null && judged.isSurely(callee, { enum: ['auto'] });
 }
 
 function hasMember(definition: SyntaxNode, judged: JudgedSource): boolean {
@@ -76,33 +100,10 @@ function isPlainFunctionalCall(call: SyntaxNode, judged: JudgedSource): boolean 
   return partsOf(members).every((member) => isPlainName(text(member)));
 }
 
-/** Builtins that go through a class's members and do not hand the class on. */
-const READERS = ['len', 'list', 'tuple', 'set', 'sorted', 'iter', 'enumerate', 'reversed'];
-
-/** Whether an enumeration stands where it cannot be called with names: as a base, by its members, by a value. */
+/** Whether an enumeration stands where nothing can call it with names. */
 function isHarmless(at: SyntaxNode, judged: JudgedSource): boolean {
   if (judged.isClassBase(at) || judged.isClassTest(at) || judged.inAnnotation(at)) return true;
-  const parent = at.parent;
-  switch (parent?.type) {
-    case 'attribute':
-      return at.field === 'object';
-    case 'subscript':
-      return at.field === 'value';
-    case 'for_statement':
-    case 'for_in_clause':
-      return at.field === 'right';
-    case 'argument_list': {
-      const callee = parent.parent === null ? null : childOf(parent.parent, 'function');
-      return callee !== null && READERS.some((name) => judged.isSurelyBuiltin(callee, name));
-    }
-    case 'call': {
-      const [value, second] = argumentsOf(parent);
-      const single = value !== undefined && second === undefined && !/splat|keyword/.test(value.type);
-      return at.field === 'function' && (single || isPlainFunctionalCall(parent, judged));
-    }
-    default:
-      return false;
-  }
+  return at.field === 'function' && at.parent?.type === 'call' && isPlainFunctionalCall(at.parent, judged);
 }
 
 export const enumClasses: Rule = {
