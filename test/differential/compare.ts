@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { type Admission, isRefusal } from '../../src/admission/admit.ts';
 import type { NamesSeen } from '../../src/admission/names-seen.ts';
 import { draftOf } from '../../src/model/reply.ts';
@@ -31,11 +31,36 @@ export interface Comparison {
 /** Sources in flight between the two processes. */
 const BATCH = 200;
 
-/** A Python that reads sources and answers what it sees, one line each. */
+/**
+ * A Python that reads sources and answers what it sees, one line each. The script goes by `-c`, so that the Python
+ * may be one inside a container.
+ */
 export function startPython(command: readonly string[]): ChildProcess {
   const [program = 'python3', ...args] = command;
-  const script = fileURLToPath(new URL('./names.py', import.meta.url));
-  return spawn(program, [...args, script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return spawn(program, [...args, '-c', pythonScript()], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+/** The text of names.py. */
+export function pythonScript(): string {
+  return readFileSync(new URL('./names.py', import.meta.url), 'utf8');
+}
+
+/**
+ * The Python to compare with: that of the sandbox's image where the engine has one, as it is what runs functions;
+ * else python3.13 or python3 of the machine; null if there is none.
+ */
+export function pythonCommand(): string[] | null {
+  const answer = (program: string, ...args: string[]) => {
+    const { status, stdout } = spawnSync(program, args, { encoding: 'utf8', timeout: 20_000 });
+    return status === 0 ? stdout.trim() : null;
+  };
+  const image = answer('docker', 'images', '--quiet', 'compute-step-sandbox')?.split('\n')[0];
+  const run = ['run', '--interactive', '--rm', '--network', 'none', '--entrypoint', 'python3', image ?? ''];
+  if (image && answer('docker', ...run, '-S', '-c', 'import ast, json') !== null)
+    return ['docker', ...run, '-S'];
+  for (const program of ['python3.13', 'python3'])
+    if (answer(program, '--version') !== null) return [program];
+  return null;
 }
 
 /** Compares what the two parsers see in seeded mutants of the sources, until `count` or the deadline. */

@@ -1,7 +1,7 @@
 import { createAdmission } from '../../src/admission/admit.ts';
 import { createNamesSeen } from '../../src/admission/names-seen.ts';
 import { attacks, honest, packModules } from '../unit/admission/corpus.ts';
-import { compare, startPython } from './compare.ts';
+import { compare, pythonCommand, startPython } from './compare.ts';
 
 /**
  * Runs the comparison of the two parsers for longer: `tsx test/differential/fuzz-admission.ts [mutants] [seed]
@@ -9,7 +9,7 @@ import { compare, startPython } from './compare.ts';
  */
 const [count = '500000', seed = String(Date.now() % 1_000_000), ...command] = process.argv.slice(2);
 const seeds = { honest: honest().map(({ code }) => code), attacks: attacks().map(({ code }) => code) };
-const python = startPython(command.length > 0 ? command : ['python3']);
+const python = startPython(command.length > 0 ? command : (pythonCommand() ?? ['python3']));
 const result = await compare(seeds, await createAdmission(packModules()), await createNamesSeen(), python, {
   seed: Number(seed),
   count: Number(count),

@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 import { createAdmission } from '../../../src/admission/admit.ts';
 import { createNamesSeen } from '../../../src/admission/names-seen.ts';
-import { compare, startPython } from '../../differential/compare.ts';
+import { compare, pythonCommand, pythonScript, startPython } from '../../differential/compare.ts';
 import { attacks, honest, packModules } from './corpus.ts';
 
 /** Mutants of one run; the deadline ends it earlier on a slow machine. */
@@ -10,14 +10,6 @@ const MUTANTS = 50_000;
 const DEADLINE_MS = 60_000;
 /** Fewer would say little: the run then fails instead of passing on nothing. */
 const LEAST_MUTANTS = 2_000;
-
-/** The newest CPython on the machine, 3.13 if there is one: that is what the sandbox runs. */
-function pythonCommand(): string[] | null {
-  for (const program of ['python3.13', 'python3']) {
-    if (spawnSync(program, ['--version']).status === 0) return [program];
-  }
-  return null;
-}
 
 const python = pythonCommand();
 
@@ -67,10 +59,11 @@ it.skipIf(python === null)('the comparison finds what a parser that misses names
 });
 
 it.skipIf(python === null)('CPython is asked with its own grammar', () => {
-  const script = new URL('../../differential/names.py', import.meta.url).pathname;
-  const [program = 'python3'] = python ?? [];
+  const [program = 'python3', ...args] = python ?? [];
   const input = `${JSON.stringify('import a.b as c\nd.e\nmatch f:\n  case G(h=i): pass\n')}\n"x = ("\n"return 1"\n`;
-  const lines = execFileSync(program, [script], { input, encoding: 'utf8' }).trim().split('\n');
+  const lines = execFileSync(program, [...args, '-c', pythonScript()], { input, encoding: 'utf8' })
+    .trim()
+    .split('\n');
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     {
       names: ['G', 'c', 'd', 'f', 'i'],
