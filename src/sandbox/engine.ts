@@ -42,6 +42,8 @@ export interface Engine {
   /** Resolves when the container has ended. */
   wait(id: string, ms: number): Promise<void>;
   state(id: string): Promise<ContainerState>;
+  /** Whether the engine's recent events, up to a moment, hold an out-of-memory report on a container. */
+  reportedOom(id: string, until: Date): Promise<boolean>;
   /** SIGKILL. A container that has ended or is gone is fine too. */
   kill(id: string): Promise<void>;
   /** Removes by force. Resolves only when the engine confirms it or knows no such container. */
@@ -118,6 +120,18 @@ export function createDockerEngine(dockerHost: string | null): Engine {
         const { State } = await docker.getContainer(id).inspect({ abortSignal });
         return { running: State.Running, exitCode: State.ExitCode, oomKilled: State.OOMKilled };
       }),
+    reportedOom: (id, until) =>
+      boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
+        // A moment that has passed makes the engine answer from its buffer (256 events) and end.
+        const query = {
+          since: 1,
+          until: until.getTime() / 1000,
+          filters: { container: [id], event: ['oom'] },
+        };
+        const events = await get(docker, '/events?', abortSignal, query);
+        // One event comes parsed, several as their bytes, none as no bytes.
+        return Buffer.isBuffer(events) ? events.byteLength > 0 : events !== null;
+      }),
     kill: (id) =>
       boundedCall(CALL_MS.kill, undefined, async (abortSignal) => {
         // 409: it is not running any more.
@@ -137,11 +151,13 @@ export function createDockerEngine(dockerHost: string | null): Engine {
 }
 
 /** GET of an engine's path. dockerode's own calls for these take no abort signal. */
-function get(docker: Docker, path: string, abortSignal: AbortSignal): Promise<unknown> {
+function get(docker: Docker, path: string, abortSignal: AbortSignal, options = {}): Promise<unknown> {
   const statusCodes = { 200: true, 404: 'not found', 500: 'server error' };
   return new Promise((resolve, reject) => {
-    docker.modem.dial({ path, method: 'GET', abortSignal, statusCodes }, (error: unknown, answer: unknown) =>
-      error === null || error === undefined ? resolve(answer) : reject(error),
+    docker.modem.dial(
+      { path, method: 'GET', abortSignal, statusCodes, options },
+      (error: unknown, answer: unknown) =>
+        error === null || error === undefined ? resolve(answer) : reject(error),
     );
   });
 }

@@ -65,7 +65,7 @@ async function confirm(
   wallNs: bigint,
   signal: AbortSignal,
 ): Promise<Ending> {
-  const { engine, id, stream } = site;
+  const { clock, engine, id, stream } = site;
   const end = await stream.until(() => stream.overrun, EXIT_GRACE_MS, signal);
   if (end === 'aborted') {
     return kill(site, abortReason(signal), wallNs);
@@ -76,7 +76,7 @@ async function confirm(
   if (end === 'late') {
     return kill(site, 'sandbox_crashed', wallNs);
   }
-  const exit = await observeExit(engine, id);
+  const exit = await observeExit(engine, id, clock);
   const { outputBytes } = stream;
   if (exit.kind === 'lost') {
     return { kind: 'killed', reason: 'sandbox_lost', exitCode: null, wallNs, outputBytes };

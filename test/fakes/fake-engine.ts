@@ -69,6 +69,8 @@ export class FakeEngine implements Engine {
   ready: object | null = READY;
   image: string | null = `sha256:${'a'.repeat(64)}`;
   cgroupVersion: 1 | 2 = 1;
+  /** Whether its events have an out-of-memory report. */
+  oomEvents = false;
   /** Containers that other instances have. */
   readonly foreign: ListedContainer[] = [];
   readonly killed: string[] = [];
@@ -130,6 +132,11 @@ export class FakeEngine implements Engine {
   async state(id: string): Promise<ContainerState> {
     await this.#call('state', id);
     return this.#get(id).state;
+  }
+
+  async reportedOom(id: string): Promise<boolean> {
+    await this.#call('reportedOom', id);
+    return this.oomEvents;
   }
 
   async kill(id: string): Promise<void> {

@@ -122,6 +122,21 @@ describe('an engine', () => {
     expect(await engine.facts()).toEqual({ cgroupVersion });
   });
 
+  test.each([
+    ['one event', '{"status":"oom"}\n', true],
+    ['several', '{"status":"oom"}\n{"status":"oom"}\n', true],
+    ['none', '', false],
+  ])('with %s of that kind has reported a lack of memory accordingly', async (_what, body, reported) => {
+    const { engine, socket } = await engineAt((connection) =>
+      connection.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
+    );
+    expect(await engine.reportedOom(ID, new Date(1_800_000_000_250))).toBe(reported);
+    const request = decodeURIComponent(socket.received[0] ?? '');
+    expect(request).toContain(
+      `GET /events?since=1&until=1800000000.25&filters={"container":["${ID}"],"event":["oom"]}`,
+    );
+  });
+
   test('is the one of the setting, whatever the environment says', async () => {
     vi.stubEnv('DOCKER_HOST', 'tcp://127.0.0.1:1');
     vi.stubEnv('DOCKER_TLS_VERIFY', '1');

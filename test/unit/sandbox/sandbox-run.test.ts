@@ -328,15 +328,20 @@ describe('a verdict from outside', () => {
     expect(await survived.run()).toMatchObject({ kind: 'returned' });
   });
 
-  test('waits a moment for an out-of-memory report that comes after the exit', async () => {
+  test('waits a moment for an out-of-memory report that comes behind the exit, among the events only', async () => {
     const { engine, run } = start((job) => job.exit(137));
-    let asked = 0;
-    const state = engine.state.bind(engine);
-    engine.state = async (id) => {
-      asked += 1;
-      return { ...(await state(id)), oomKilled: asked > 2 };
+    engine.faults.reportedOom = () => {
+      engine.oomEvents = engine.count('reportedOom') > 2;
     };
     expect(await run()).toMatchObject({ reason: 'out_of_memory' });
+    expect(engine.count('reportedOom')).toBe(3);
+  });
+
+  test('asks for such a report only on the exit code of a kill', async () => {
+    const { engine, run } = start((job) => job.exit(3));
+    engine.oomEvents = true;
+    expect(await run()).toMatchObject({ reason: 'sandbox_crashed' });
+    expect(engine.count('reportedOom')).toBe(0);
   });
 
   test('is cancelled when the caller leaves, timeout when the request’s deadline passes', async () => {
