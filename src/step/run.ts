@@ -28,7 +28,7 @@ export async function runAndSettle(
   }
   // Straight after the run, before the check: a wrong type, a crash or a caller that hung up still counts.
   trace.metered = await permit.settle(report.usage.wallNs, runOutcome(report));
-  if (report.kind === 'killed' && report.reason === 'cancelled' && isDeadline(signal)) {
+  if (endedByDeadline(report, request, signal)) {
     await permit.amend('timeout');
     return problem('deadline_exceeded', 'The deadline passed while the function ran; the run counts.', {
       extra: { id: request.id },
@@ -37,6 +37,18 @@ export async function runAndSettle(
   }
   await checkAndAmend(ports, request, report, permit, trace);
   return null;
+}
+
+/**
+ * Whether the request's deadline ended the run. The sandbox calls that `timeout` too, but only a run that spent its
+ * own limit has the limit as its wall time.
+ */
+function endedByDeadline(report: StartedReport, { limits }: StepRequest, signal: AbortSignal): boolean {
+  if (report.kind !== 'killed' || !isDeadline(signal)) {
+    return false;
+  }
+  const early = report.usage.wallNs < BigInt(Math.round(limits.wallMs * 1e6));
+  return report.reason === 'cancelled' || (report.reason === 'timeout' && early);
 }
 
 /** Calls the sandbox; time before a container was taken is queue time, the rest is sandbox time. */

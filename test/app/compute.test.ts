@@ -192,22 +192,35 @@ describe('POST /v1/compute', () => {
     expect(json).toMatchObject({ state: 'succeeded', result: 42, result_type: 'integer' });
   });
 
-  it('ends the run and answers 504 when the deadline passes, and counts the run', async () => {
+  it.each(['cancelled', 'timeout'] as const)(
+    'ends the run, whatever the sandbox calls it (%s), and answers 504 when the deadline passes, and counts the run',
+    async (reason) => {
+      service.sandbox.answer = (_run, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve({ kind: 'killed', reason, usage: FAKE_USAGE }));
+        });
+      const { status, json } = await service.post('/v1/compute', { ...body, timeout_seconds: 0.2 });
+      expect(status).toBe(504);
+      expect(json.code).toBe('deadline_exceeded');
+      expect(service.finished.at(-1)).toMatchObject({
+        outcome: 'deadline_exceeded',
+        metered: { computeRuns: 1 },
+      });
+      const usage = (await service.get('/v1/usage')).json;
+      expect(usage.open_permits).toBe(0);
+    },
+  );
+
+  it('answers a timeout where the function spent its own limit, although the deadline has passed since', async () => {
     service.sandbox.answer = (_run, signal) =>
       new Promise((resolve) => {
-        signal.addEventListener('abort', () =>
-          resolve({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE }),
-        );
+        const usage = { ...FAKE_USAGE, wallNs: 150_000_000n };
+        signal.addEventListener('abort', () => resolve({ kind: 'killed', reason: 'timeout', usage }));
       });
-    const { status, json } = await service.post('/v1/compute', { ...body, timeout_seconds: 0.2 });
-    expect(status).toBe(504);
-    expect(json.code).toBe('deadline_exceeded');
-    expect(service.finished.at(-1)).toMatchObject({
-      outcome: 'deadline_exceeded',
-      metered: { computeRuns: 1 },
-    });
-    const usage = (await service.get('/v1/usage')).json;
-    expect(usage.open_permits).toBe(0);
+    const limits = { wall_seconds: 0.15 };
+    const { status, json } = await service.post('/v1/compute', { ...body, limits, timeout_seconds: 0.2 });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ state: 'failed', failure: { code: 'timeout' } });
   });
 });
 
