@@ -20,7 +20,7 @@ export function faultChecker(schema: TSchema): Checker {
     }
     const seen = new Map<string, string>();
     for (const error of compiled.Errors(document)) {
-      const field = fieldName(error.path);
+      const field = fieldName(error.path, schema);
       // A missing member is reported as missing and again as of the wrong type: the first word is the clear one.
       if (!seen.has(field)) {
         seen.set(field, fixFor(error.type, error.schema, error.message));
@@ -33,16 +33,26 @@ export function faultChecker(schema: TSchema): Checker {
   };
 }
 
-/** `/sources/0/name` as `sources[0].name`; names are cut at 64 characters and shown only if they are plain. */
-function fieldName(pointer: string): string {
+/**
+ * `/sources/0/name` as `sources[0].name`. A member's name shows only if the schema declares it at that place: any
+ * other may be a key of data that got there by mistake, or the data itself.
+ */
+function fieldName(pointer: string, root: TSchema): string {
   let name = '';
+  let place: readonly TSchema[] = [root];
   for (const part of pointer.split('/').slice(1)) {
-    if (/^\d+$/.test(part)) {
+    place = place.flatMap((schema) => [schema, ...((schema.anyOf ?? []) as TSchema[])]);
+    const items = place.flatMap((schema) => (schema.type === 'array' ? [schema.items as TSchema] : []));
+    if (items.length > 0 && /^\d+$/.test(part)) {
       name += `[${part}]`;
-    } else {
-      const shown = /^[\w.-]{1,64}$/.test(part) ? part : '<member>';
-      name += name === '' ? shown : `.${shown}`;
+      place = items;
+      continue;
     }
+    place = place.flatMap(({ properties }) =>
+      Object.hasOwn(properties ?? {}, part) ? [properties[part]] : [],
+    );
+    const shown = place.length > 0 ? part : '<member>';
+    name += name === '' ? shown : `.${shown}`;
   }
   return name;
 }
@@ -50,7 +60,7 @@ function fieldName(pointer: string): string {
 function fixFor(type: ValueErrorType, schema: TSchema, message: string): string {
   switch (type) {
     case ValueErrorType.ObjectAdditionalProperties:
-      return 'is not a known member; remove it';
+      return `is not a known member; remove it (known: ${Object.keys(schema.properties ?? {}).join(', ')})`;
     case ValueErrorType.ObjectRequiredProperty:
       return 'is required';
     case ValueErrorType.Union:

@@ -114,7 +114,7 @@ describe('tenants', () => {
       'tenants[0].quotas.compute_runs',
       'tenants[0].quotas.compute_seconds',
       'tenants[1].key_sha256',
-      'tenants[1].extra',
+      'tenants[1].<member>',
       'tenants[2].key_sha256',
       'tenants[2].quotas',
     ]) {
