@@ -5,13 +5,17 @@ import { isSuperInit } from './super-calls.ts';
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** Attributes that lead to frames, code, tracebacks or live objects. Exact names: f_score is a fair field. */
+/**
+ * Attributes that lead to frames, code, tracebacks or live objects, or run text. Exact names: f_score is a fair
+ * field.
+ */
 export const DENIED_ATTRIBUTES: ReadonlySet<string> = new Set(
   words(`
     gi_code gi_frame gi_running gi_suspended gi_yieldfrom cr_await cr_code cr_frame cr_origin cr_running
     cr_suspended ag_await ag_code ag_frame ag_running ag_suspended tb_frame tb_lasti tb_lineno tb_next
     f_back f_builtins f_code f_generator f_globals f_locals f_trace
     mro obj with_traceback from_file
+    _evaluate _convert_ _create_ _getitem _inst _make_substitution _unpickle
   `),
 );
 
@@ -19,6 +23,26 @@ export const DENIED_ATTRIBUTES: ReadonlySet<string> = new Set(
 const NAMED_TUPLE_ATTRIBUTES = new Set(['_asdict', '_replace', '_fields', '_make']);
 
 const PRIVATE_RECEIVERS = ['self', 'cls', 'other'];
+
+/** Private names of enumerations that methods of one may read. */
+const ENUM_ATTRIBUTES = new Set([
+  '_value_',
+  '_name_',
+  '_value2member_map_',
+  '_member_map_',
+  '_member_names_',
+]);
+
+/** Private names that the source itself sets on objects or defines in classes: any other is the library's own. */
+function ownPrivateNames(judged: JudgedSource): ReadonlySet<string> {
+  return judged.once('own private names', judged.root, () => {
+    const stored = judged.bound.stores.map(({ node }) => childOf(node, 'attribute')?.text ?? '');
+    const defined = judged.bound.bindings
+      .filter(({ scope }) => scope.kind === 'class')
+      .map(({ name }) => name);
+    return new Set([...stored, ...defined]);
+  });
+}
 
 const HINTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -65,8 +89,11 @@ function visitName(
     }
     refuse(at, name, 'An attribute with two leading underscores may not be used.', HINTS.get(name));
   } else if (name.startsWith('_') && !NAMED_TUPLE_ATTRIBUTES.has(name)) {
-    if (object !== null && judged.isMethodParameter(object, PRIVATE_RECEIVERS)) return;
-    refuse(at, name, 'An attribute with a leading underscore may only be used on self, cls or other.');
+    if (object === null || !judged.isMethodParameter(object, PRIVATE_RECEIVERS)) {
+      refuse(at, name, 'An attribute with a leading underscore may only be used on self, cls or other.');
+    } else if (!ENUM_ATTRIBUTES.has(name) && !ownPrivateNames(judged).has(name)) {
+      refuse(at, name, 'No class of the function defines this attribute.', 'Set it in __init__ first.');
+    }
   } else if (
     name === 'register' &&
     judged.once('imported base', judged.root, () => hasImportedBase(judged))
@@ -79,7 +106,8 @@ export const attributeNames: Rule = {
   id: 'attribute',
   title: 'Attributes',
   reason:
-    'Special attributes lead from any value to its class, its globals and the interpreter. Class patterns read ' +
+    'Special attributes lead from any value to its class, its globals and the interpreter; private ones of the ' +
+    'standard library run text, as _evaluate of an annotation does. Class patterns read ' +
     'attributes too: by keyword, and by position through the fields of a class, so a field may not have a denied ' +
     'name either; register makes an abstract class of the source match objects that are not its own.',
   hint: 'Use public attributes and methods of the value.',
