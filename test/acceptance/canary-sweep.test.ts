@@ -264,6 +264,18 @@ describe('an answer holds nothing of the data but the result', () => {
     expect(built.model.requests).toHaveLength(before);
   });
 
+  it('a repeated Idempotency-Key, with the same body, at the same time, and with another body', async () => {
+    const headers = { 'idempotency-key': told.text() };
+    const body = bodyOf(instructionOf('KeyError(value)'));
+    const both = await Promise.all([post(body, { headers }), post(body, { headers })]);
+    const replayed = await post(body, { headers });
+    const reused = await post(bodyOf('another'), { headers });
+    expect(both.map(endOf).sort()).toEqual(['exception', 'idempotency_in_flight']);
+    expect(replayed.all).toContain('idempotency-replayed');
+    expect(endOf(reused)).toBe('idempotency_key_reused');
+    for (const answer of [...both, replayed, reused]) expect(values.find(answer.all)).toEqual([]);
+  });
+
   it('a body that is too large', async () => {
     const large = values.dataset(BODY_MAX_BYTES / 2_000);
     const answer = await post(bodyOf('large', {}, large));
@@ -375,7 +387,11 @@ describe('a request that is refused is told nothing of what stands beside the fa
     ['a header with a line end', inModel({ headers: { 'x-a': `${values.text()}\r\nx: y` } })],
     ['a header whose name is none', inModel({ headers: { [values.oddText()]: 'x' } })],
     ['a header that is no text', inModel({ headers: { 'x-a': { [values.text()]: 1 } } })],
-    ['an idempotency key', bodyOf('x'), { headers: { 'idempotency-key': values.text() } }],
+    [
+      'an idempotency key that is too long',
+      bodyOf('x'),
+      { headers: { 'idempotency-key': values.text().repeat(20) } },
+    ],
     ['another media type', bodyOf('x'), { headers: { 'content-type': `text/${values.text()}` } }],
     ['a form that is not given', bodyOf('x'), { headers: { accept: `text/${values.text()}` } }],
     ['a key that is unknown', bodyOf('x'), { headers: { authorization: `Bearer ${values.secret()}` } }],
@@ -427,7 +443,7 @@ describe('a request that is refused is told nothing of what stands beside the fa
 describe('a run that holds the data', () => {
   it('shows none of it to the engine, the host’s disk or the process table', async () => {
     let ended = false;
-    const run = post(bodyOf('spin', { limits: { wall_seconds: 8 } })).finally(() => {
+    const run = post(bodyOf('spin', { limits: { wall_seconds: 6 } })).finally(() => {
       ended = true;
     });
     await until(async () => /^compute_step_running 1$/m.test(await built.metrics()));
