@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { type Expected, FrameDecoder, type WireFrame } from './wire.ts';
 
 /** What a wait for a frame comes to: a frame, or the connection is of no further use (`late` and `aborted` excepted). */
@@ -135,4 +135,32 @@ export class WireConnection {
   #give(frame: WireFrame): void {
     this.#waiting?.give({ kind: 'frame', ...frame });
   }
+}
+
+/** Why there is no connection; without the path. */
+export interface NoConnection {
+  readonly kind: 'noConnection';
+  readonly detail: string;
+}
+
+/** Connects to a daemon's socket within `ms`. */
+export function openConnection(path: string, ms: number): Promise<WireConnection | NoConnection> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    const fail = (code: string): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      const detail = `no connection to sandboxd (${code}): is it running, and is SANDBOXD_SOCKET its socket?`;
+      resolve({ kind: 'noConnection', detail });
+    };
+    const timer = setTimeout(() => fail('timeout'), ms);
+    const onError = (error: NodeJS.ErrnoException): void => fail(error.code ?? 'unknown');
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      const connection = new WireConnection(socket);
+      socket.off('error', onError);
+      resolve(connection);
+    });
+  });
 }

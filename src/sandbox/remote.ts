@@ -1,0 +1,187 @@
+import type { AdmittedFunction } from '../admission/admit.ts';
+import { type Clock, elapsedMs } from '../clock.ts';
+import type { CheckState } from '../contract/readiness.ts';
+import type { Permit } from '../metering/permit.ts';
+import { abortedByDeadline } from './abort.ts';
+import type { SandboxData } from './data.ts';
+import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
+import { type RemoteRun, runRemotely } from './remote-run.ts';
+import { type Expected, encodeFrame, TAG } from './wire.ts';
+import { openConnection, WireConnection } from './wire-connection.ts';
+import { decodeStates, READY_MAX_BYTES } from './wire-report.ts';
+
+export interface RemoteSandboxOptions {
+  /** SANDBOXD_SOCKET. */
+  readonly socketPath: string;
+  /** Runs at once, those that wait included; the next is `overloaded`. The daemon has a bound of its own. */
+  readonly maxRuns: number;
+  readonly clock: Clock;
+  /** For tests: see RemoteRunContext. */
+  readonly stopGraceMs?: number;
+  readonly reportGraceMs?: number;
+}
+
+/** A Unix socket connects at once, or its daemon does not take connections. */
+const CONNECT_MS = 1000;
+/** Connecting and the answer together: readiness must be quick to say no. */
+const READY_MS = 1000;
+/** The daemon's own answer is at most 2 s old; this keeps a burst of steps from asking each. */
+const FRESH_MS = 500;
+/** Killing takes the engine 75 ms, at most the bound of its call. */
+const STOP_GRACE_MS = 3000;
+/** From the wall limit to the report: the kill, the look at the exit, a large result on a busy machine. */
+const REPORT_GRACE_MS = 15_000;
+const READY_ANSWER: Expected = new Map([[TAG.ready, READY_MAX_BYTES]]);
+
+/** A sandbox in another process, `compute-step sandboxd`, over its Unix socket. Opens nothing until it is used. */
+export function createRemoteSandbox(options: RemoteSandboxOptions): Sandbox {
+  return new RemoteSandbox(options);
+}
+
+class RemoteSandbox implements Sandbox {
+  readonly #options: RemoteSandboxOptions;
+  /** Runs under way and what ends each. */
+  readonly #runs = new Map<Promise<RunReport>, AbortController>();
+  #known: { readonly states: readonly CheckState[]; readonly atNs: bigint } | null = null;
+  #asking: Promise<readonly CheckState[]> | null = null;
+  /** As the daemon told it last. */
+  #image = '';
+  #closed = false;
+
+  constructor(options: RemoteSandboxOptions) {
+    this.#options = options;
+  }
+
+  run(
+    fn: AdmittedFunction,
+    data: SandboxData,
+    permit: Permit,
+    limits: RunLimits,
+    caller: AbortSignal,
+    events?: RunEvents,
+  ): Promise<RunReport> {
+    if (!this.#closed && this.#runs.size >= this.#options.maxRuns) {
+      return Promise.resolve({
+        kind: 'notStarted',
+        reason: 'overloaded',
+        detail: 'the queue for the sandbox is full',
+      });
+    }
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(caller.reason);
+    if (caller.aborted) {
+      onAbort();
+    }
+    caller.addEventListener('abort', onAbort, { once: true });
+    const run = this.#connectAndRun({ fn, data, permit, limits, events }, stop.signal).finally(() => {
+      caller.removeEventListener('abort', onAbort);
+      this.#runs.delete(run);
+    });
+    this.#runs.set(run, stop);
+    return run;
+  }
+
+  readiness(): Promise<readonly CheckState[]> {
+    const { clock } = this.#options;
+    const known = this.#known;
+    if (known !== null && elapsedMs(clock, known.atNs) < FRESH_MS) {
+      return Promise.resolve(known.states);
+    }
+    this.#asking ??= this.#ask()
+      .then((states) => {
+        this.#known = { states, atNs: clock.monotonicNs() };
+        return states;
+      })
+      .finally(() => {
+        this.#asking = null;
+      });
+    return this.#asking;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const runs = [...this.#runs];
+    for (const [, stop] of runs) {
+      stop.abort(new Error('the sandbox is closing'));
+    }
+    // Each ends within its stop grace.
+    await Promise.allSettled(runs.map(([run]) => run));
+  }
+
+  async #connectAndRun(run: RemoteRun, signal: AbortSignal): Promise<RunReport> {
+    if (signal.aborted || this.#closed) {
+      return this.#interrupted(signal);
+    }
+    const { socketPath, clock, stopGraceMs = STOP_GRACE_MS, reportGraceMs = REPORT_GRACE_MS } = this.#options;
+    const connection = await openConnection(socketPath, CONNECT_MS);
+    if (!(connection instanceof WireConnection)) {
+      return this.#noted({ kind: 'notStarted', reason: 'sandbox_unavailable', detail: connection.detail });
+    }
+    const interrupted = (): RunReport => this.#interrupted(signal);
+    const context = { clock, stopGraceMs, reportGraceMs, image: this.#image, interrupted };
+    try {
+      return this.#noted(await runRemotely(connection, run, context, signal));
+    } finally {
+      // Where GO was not given this is also how the daemon learns that there will be none.
+      connection.drop();
+    }
+  }
+
+  /** A run that the daemon could not take or lost: what is known of its readiness may be outdated. */
+  #noted(report: RunReport): RunReport {
+    if ('reason' in report && (report.reason === 'sandbox_unavailable' || report.reason === 'sandbox_lost')) {
+      this.#known = null;
+    }
+    return report;
+  }
+
+  #interrupted(signal: AbortSignal): RunReport {
+    if (this.#closed) {
+      return { kind: 'notStarted', reason: 'sandbox_unavailable', detail: 'the sandbox is closing' };
+    }
+    return abortedByDeadline(signal)
+      ? {
+          kind: 'notStarted',
+          reason: 'deadline_exceeded',
+          detail: 'the deadline passed before a container was free',
+        }
+      : {
+          kind: 'notStarted',
+          reason: 'cancelled',
+          detail: 'the caller left before a container was free',
+        };
+  }
+
+  async #ask(): Promise<readonly CheckState[]> {
+    const untilMs = performance.now() + READY_MS;
+    const connection = await openConnection(this.#options.socketPath, READY_MS);
+    if (!(connection instanceof WireConnection)) {
+      return notReady(connection.detail);
+    }
+    try {
+      connection.send(encodeFrame(TAG.readyAsk));
+      const answer = await connection.next(READY_ANSWER, untilMs - performance.now());
+      const states = answer.kind === 'frame' ? decodeStates(answer.payload) : null;
+      if (states === null) {
+        return notReady(
+          answer.kind === 'late'
+            ? 'sandboxd does not answer in time'
+            : 'sandboxd does not speak the protocol',
+        );
+      }
+      const image = states.find(({ check, ok }) => check === 'image' && ok);
+      this.#image = image === undefined ? this.#image : image.detail;
+      return states;
+    } finally {
+      connection.drop();
+    }
+  }
+}
+
+function notReady(detail: string): readonly CheckState[] {
+  return [
+    { check: 'engine', ok: false, detail },
+    { check: 'image', ok: false, detail: 'not looked for: sandboxd does not answer' },
+    { check: 'self_test', ok: false, detail: 'not done: sandboxd does not answer' },
+  ];
+}
