@@ -11,9 +11,6 @@ import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { roundMs, type StepTrace } from './trace.ts';
 
-/** How the sandbox reports a run that the request's signal ended. */
-const STOPPED: ReadonlySet<string> = new Set(['timeout', 'cancelled']);
-
 /** Runs the function, settles, checks the result. Null: the answer is in the trace. */
 export async function runAndSettle(
   ports: StepPorts,
