@@ -6,6 +6,7 @@ import { characters } from './characters.ts';
 import { classBases } from './class-bases.ts';
 import { classPatterns } from './class-patterns.ts';
 import { codingCookie } from './coding-cookie.ts';
+import { compileErrors } from './compile-errors.ts';
 import { computeFunction } from './compute-function.ts';
 import { dataclassFields } from './dataclass-fields.ts';
 import { decorators } from './decorators.ts';
@@ -40,6 +41,7 @@ export const TREE_RULES: readonly Rule[] = [
   identifiers,
   literals,
   statementShape,
+  compileErrors,
   indentation,
   metaclasses,
   decorators,
