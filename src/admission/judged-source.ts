@@ -3,7 +3,7 @@ import { ADMITTED_BUILTINS } from './builtins.ts';
 import type { AdmittedModules } from './modules.ts';
 import type { Binding, BindingKind, Candidates, Imported, Load, ScopedName } from './scope.ts';
 import type { SourceText } from './source-text.ts';
-import { ancestorOf, partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
+import { partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
 
 /** A node that stands for a member of a module: `module` is known to be one, `name` may be anything. */
 export interface Member {
@@ -188,13 +188,6 @@ export class JudgedSource {
     return this.modules.has(module) ? module : null;
   }
 
-  /** Whether a node's value is read, not stored into or deleted. */
-  inLoad(node: SyntaxNode): boolean {
-    let at = node;
-    while (at.parent !== null && LOAD_GROUPS.has(at.parent.type) && at.field !== 'right') at = at.parent;
-    return at.field !== 'left' && at.parent?.type !== 'delete_statement' && at.type !== 'as_pattern_target';
-  }
-
   /** Whether an expression may be this member of this module. */
   mayBe(expression: SyntaxNode, module: string, names: readonly string[]): boolean {
     return this.membersOf(expression).some(
@@ -236,21 +229,6 @@ export class JudgedSource {
     return binding?.kind === 'class' && another === undefined ? binding.value : null;
   }
 
-  /** Whether a node stands in an annotation, as itself or inside brackets: never passed to a call there. */
-  inAnnotation(node: SyntaxNode): boolean {
-    for (let at = node.parent; at !== null; at = at.parent) {
-      if (at.type === 'type' && at.field !== null) return true;
-      if (!ANNOTATION_PARTS.has(at.type)) return false;
-    }
-    return false;
-  }
-
-  /** Whether a node stands among the bases of a class. */
-  isClassBase(node: SyntaxNode): boolean {
-    const list = node.parent;
-    return list?.type === 'argument_list' && list.field === 'superclasses';
-  }
-
   /** Whether a node is what `isinstance` or `issubclass` is asked about: the second argument or one of its tuple. */
   isClassTest(node: SyntaxNode): boolean {
     const at = node.parent?.type === 'tuple' ? node.parent : node;
@@ -276,36 +254,4 @@ export class JudgedSource {
       return isMethod && kinds.size === 1 && kinds.has('parameter');
     });
   }
-
-  /** The class around a node's own scope when the node stands directly in a class body, else null. */
-  classBodyOf(statement: SyntaxNode): SyntaxNode | null {
-    const definition = ancestorOf(statement, ['class_definition', 'function_definition', 'lambda']);
-    return definition?.type === 'class_definition' ? definition : null;
-  }
 }
-
-const ANNOTATION_PARTS = new Set([
-  'type',
-  'generic_type',
-  'type_parameter',
-  'union_type',
-  'binary_operator',
-  'subscript',
-  'attribute',
-  'list',
-  'tuple',
-  'parenthesized_expression',
-]);
-
-/** Nodes that group targets on the left of an assignment. */
-const LOAD_GROUPS = new Set([
-  'pattern_list',
-  'tuple_pattern',
-  'list_pattern',
-  'list_splat_pattern',
-  'tuple',
-  'list',
-  'expression_list',
-  'parenthesized_expression',
-  'as_pattern_target',
-]);

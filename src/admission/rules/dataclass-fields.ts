@@ -1,4 +1,5 @@
 import type { JudgedSource } from '../judged-source.ts';
+import { classBodyOf } from '../node-places.ts';
 import { decodedString } from '../python-string.ts';
 import { childOf, partsOf, type SyntaxNode, wrapped } from '../syntax-tree.ts';
 import type { Refuse, Rule } from './rule.ts';
@@ -42,7 +43,7 @@ function visitField(node: SyntaxNode, judged: JudgedSource, refuse: Refuse): voi
   const type = assignment ? childOf(assignment, 'type') : null;
   const left = assignment ? childOf(assignment, 'left') : null;
   const body = assignment?.parent?.type === 'expression_statement' ? assignment.parent : null;
-  const owner = body === null ? null : judged.classBodyOf(body);
+  const owner = body === null ? null : classBodyOf(body);
   if (type === null || left?.type !== 'identifier' || owner === null || !isDataclass(owner, judged)) {
     refuse(node, 'field', 'field() may only be the value of an annotated name in a dataclass.');
     return;

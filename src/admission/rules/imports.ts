@@ -1,5 +1,6 @@
 import { dottedText } from '../bind-names.ts';
 import type { JudgedSource } from '../judged-source.ts';
+import { classBodyOf } from '../node-places.ts';
 import { childOf, type SyntaxNode } from '../syntax-tree.ts';
 import type { Refuse, Rule } from './rule.ts';
 
@@ -65,7 +66,7 @@ export const imports: Rule = {
   hint: 'Remove the import, or use another name of an admitted module.',
   on: ['import_statement', 'import_from_statement', 'future_import_statement'],
   visit(node, judged, refuse) {
-    if (judged.classBodyOf(node) !== null) {
+    if (classBodyOf(node) !== null) {
       refuse(node, 'in a class', 'An import may not stand in a class body.', 'Move the import to the top.');
     }
     if (node.type === 'import_from_statement') {

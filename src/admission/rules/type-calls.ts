@@ -1,5 +1,6 @@
 import { BUILTIN_CLASSES } from '../builtins.ts';
 import type { JudgedSource } from '../judged-source.ts';
+import { inLoad, isClassBase } from '../node-places.ts';
 import type { Binding } from '../scope.ts';
 import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped, wrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
@@ -77,9 +78,7 @@ function isUsedUp(node: SyntaxNode, judged: JudgedSource): boolean {
     case 'interpolation':
       return true;
     case 'subscript':
-      return (
-        at.field === 'subscript' && judged.inLoad(parent) && isDictionary(childOf(parent, 'value'), judged)
-      );
+      return at.field === 'subscript' && inLoad(parent) && isDictionary(childOf(parent, 'value'), judged);
     case 'tuple':
       return judged.isClassTest(at);
     case 'argument_list': {
@@ -117,7 +116,7 @@ export const typeCalls: Rule = {
     if (!judged.isBuiltin(node, 'type')) return;
     const at = wrapped(node);
     // A base class: see the rule on metaclasses.
-    if (judged.isClassBase(at)) return;
+    if (isClassBase(at)) return;
     const call = at.field === 'function' && at.parent?.type === 'call' ? at.parent : null;
     if (call === null) {
       refuse(node, 'type', 'type may only be called as type(x).');
