@@ -2,6 +2,7 @@ import { createAdmission } from '../../src/admission/admit.ts';
 import { draftOf } from '../../src/model/reply.ts';
 import { attacks, honest, packModules } from '../unit/admission/corpus.ts';
 import { RULE_CASES } from '../unit/admission/rule-cases.ts';
+import { ADMITTED, asSource, REFUSED } from '../unit/admission/vocabulary.ts';
 
 /** The quick checks of admission without a test runner: exits with 1 at the first that fails. */
 const admission = await createAdmission(packModules());
@@ -14,5 +15,9 @@ for (const [, code, expected] of RULE_CASES) {
 for (const { code } of honest()) if (rulesOf(draftOf(code).source).length > 0) process.exit(1);
 for (const { code, rule_kind } of attacks()) {
   if (!rulesOf(code).some(({ rule_id }) => rule_id === rule_kind)) process.exit(1);
+}
+for (const code of ADMITTED) if (rulesOf(code).length > 0) process.exit(1);
+for (const [id, code] of REFUSED) {
+  if (!rulesOf(asSource(code)).some(({ rule_id }) => rule_id === id)) process.exit(1);
 }
 process.exit(0);

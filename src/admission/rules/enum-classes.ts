@@ -6,7 +6,7 @@ import type { Rule } from './rule.ts';
 
 const ENUM_NAMES = ['Enum', 'IntEnum', 'StrEnum', 'Flag', 'IntFlag'];
 const LITERALS = new Set(
-  'integer float string concatenated_string true false tuple list dictionary set'.split(' '),
+  'integer float string concatenated_string true false tuple list dictionary set expression_list'.split(' '),
 );
 
 /** How many classes of the source an enumeration may derive through; past it a class counts as one. */
