@@ -23,6 +23,8 @@ const PATTERNS: readonly { readonly what: string; readonly pattern: RegExp }[] =
     pattern: /(^|[^A-Za-z0-9])(?=[a-f]*\d[0-9a-f]*\d)(?=[0-9]*[a-f])[0-9a-f]{7,}($|[^A-Za-z0-9])/u,
   },
   { what: 'number in a name', pattern: /\d{5}/u },
+  { what: 'number after a hyphen (web-01, order-17)', pattern: /-\d{2,}$/u },
+  { what: 'article, order or plate number (MUG-WHITE-L)', pattern: /^[A-Z0-9]+(-[A-Z0-9]+)+$/u },
   { what: 'version', pattern: /^v?\d+(\.\d+)+([-+].*)?$/iu },
   { what: 'URL or path', pattern: /:\/\/|^[/\\~]|\\/u },
   { what: 'IPv6', pattern: /^[0-9a-f]*:[0-9a-f:]*:[0-9a-f.:]*$/iu },
@@ -78,12 +80,13 @@ function isToken(word: string): boolean {
 }
 
 /**
- * Whether a set of names is a set of codes: currencies, countries, tickers, languages, days, months. One such name
+ * Whether a set of names is a set of codes: currencies, countries, tickers, `A12`, languages, days, months. One such name
  * can be a field (`id`, `may`); several together, with values of one kind, are keys of a map.
  */
 export function areCodes(names: readonly string[]): boolean {
   if (names.length < 2) return false;
   if (names.every((name) => /^[A-Z]{1,5}([.-][A-Z]{1,3})?$/u.test(name))) return true;
+  if (names.every((name) => /^[A-Z]{1,5}_?\d{1,4}$/u.test(name))) return true;
   if (names.every((name) => CURRENCIES.has(name.toUpperCase()))) return true;
   if (names.every((name) => CALENDAR.test(name))) return true;
   if (names.every((name) => /^[a-z]{2,3}[-_][A-Za-z]{2,4}$/u.test(name) || LANGUAGES.has(name))) return true;

@@ -14,14 +14,17 @@ export interface KeySplit {
 
 /** So many keys whose values are of one kind are a map, in one record or in records that differ. */
 const MANY_PLAIN = 17;
-const MANY_RECORDS = 4;
+const MANY_RECORDS = 3;
 /** The same where several records all have the very same keys, as the columns of a table are. */
 const MANY_STEADY = 64;
 /** So many proper names with values of one kind are a map; texts need more, since forms have such fields too. */
+const MANY_PROPER_NUMBERS = 1;
 const MANY_PROPER = 2;
 const MANY_PROPER_TEXTS = 4;
 /** So many names that differ in a number at their end (`user_1`) or inside are a list, not fields. */
 const NUMBERED_AT_END = 3;
+/** A number of two digits after a separator (`cust_81`) counts no fields: two such names are enough. */
+const NUMBERED_HIGH = 2;
 const NUMBERED_INSIDE = 5;
 
 /**
@@ -93,8 +96,8 @@ function isMap(object: ObjectShape, fields: readonly FieldShape[]): boolean {
     // Names that cannot be shown would tell how many there are and nothing else.
     const hidden = fields.filter((field) => !isShowable(field.name)).length;
     if (hidden === fields.length || (hidden >= 2 && hidden * 2 >= fields.length)) return true;
-    const proper = areTexts(fields) ? MANY_PROPER_TEXTS : MANY_PROPER;
-    if (fields.length >= proper && !isSteady(object, fields) && fields.every(isProperName)) return true;
+    if (fields.length >= manyProper(fields) && !isSteady(object, fields) && fields.every(isProperName))
+      return true;
   }
   // Keys that differ from record to record: none is in all of them, and most records lack most keys.
   const records = object.records - object.empty;
@@ -103,13 +106,15 @@ function isMap(object: ObjectShape, fields: readonly FieldShape[]): boolean {
   return seen * 2 <= records * fields.length;
 }
 
-/** A capitalised word or several words, as names of people, places and products are (`Anna`, `new york`). */
+/** A capitalised word, several words, or a word of a script without case, as names of people and places are. */
 function isProperName(field: FieldShape): boolean {
-  return /^\p{Lu}\p{Ll}+$|\s/u.test(field.name);
+  return /^\p{Lu}\p{Ll}+$|\s|\p{Lo}/u.test(field.name);
 }
 
-function areTexts(fields: readonly FieldShape[]): boolean {
-  return fields.every((field) => (field.shape.types & ~(TYPE.string | TYPE.null)) === 0);
+function manyProper(fields: readonly FieldShape[]): number {
+  const only = (types: number) => fields.every((field) => (field.shape.types & ~types) === 0);
+  if (only(TYPE.string | TYPE.null)) return MANY_PROPER_TEXTS;
+  return only(TYPE.integer | TYPE.number | TYPE.boolean | TYPE.null) ? MANY_PROPER_NUMBERS : MANY_PROPER;
 }
 
 /** Fields whose names are one name with different numbers. */
@@ -121,7 +126,8 @@ function numbered(object: ObjectShape, fields: readonly FieldShape[]): readonly 
     if (form !== field.name) groups.set(form, [...(groups.get(form) ?? []), field]);
   }
   return [...groups].flatMap(([form, group]) => {
-    const enough = form.endsWith('#') ? NUMBERED_AT_END : NUMBERED_INSIDE;
+    const high = /[_ .]#$/u.test(form) && group.some(({ name }) => /\d\d$/u.test(name));
+    const enough = high ? NUMBERED_HIGH : form.endsWith('#') ? NUMBERED_AT_END : NUMBERED_INSIDE;
     return group.length >= enough && uniform(shapesOf(group)) !== null ? group : [];
   });
 }
