@@ -33,7 +33,7 @@ const ENUM_ATTRIBUTES = new Set([
   '_member_names_',
 ]);
 
-/** Private names that the source itself sets on objects or defines in classes: any other is the library's own. */
+/** Private names that the source itself sets on objects or defines in classes; all others are the library's. */
 function ownPrivateNames(judged: JudgedSource): ReadonlySet<string> {
   return judged.once('own private names', judged.root, () => {
     const stored = judged.bound.stores.map(({ node }) => childOf(node, 'attribute')?.text ?? '');
