@@ -5,7 +5,15 @@ export default defineConfig({
   test: {
     projects: [
       { test: { name: 'architecture', include: ['test/architecture.test.ts'] } },
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 90_000,
+          globalSetup: ['test/fakes/postgres-shared.ts'],
+        },
+      },
       { test: { name: 'app', include: ['test/app/**/*.test.ts'], testTimeout: 30_000 } },
       {
         test: {

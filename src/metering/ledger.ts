@@ -1,4 +1,4 @@
-import type { Quotas, RunOutcome, Usage } from './permit.ts';
+import type { IdempotencyClaim, Quotas, RunOutcome, Usage } from './permit.ts';
 import type { QuotaRefusal } from './quota.ts';
 
 /**
@@ -37,11 +37,15 @@ export interface PermitEntry {
   readonly tenant: string;
   readonly packDigest: string;
   readonly instance: string;
+  /** Null or absent: the request has no Idempotency-Key. */
+  readonly idempotency?: IdempotencyClaim | null;
 }
 
 /** The month the permit counts in, or why there is none. */
 export type OpenResult =
   | { readonly kind: 'opened'; readonly month: string }
+  /** The Idempotency-Key has led to a run already; outcome null: it is not settled yet. */
+  | { readonly kind: 'known'; readonly runId: string; readonly outcome: RunOutcome | null }
   | { readonly kind: 'refused'; readonly refusal: QuotaRefusal };
 
 /** What one run is charged. */
@@ -80,7 +84,10 @@ export interface LedgerMismatch {
  * never earlier than the newest month the ledger knows, so a clock that is set back reopens nothing.
  */
 export interface Ledger {
-  /** Judges the quota and writes an open permit, as one: of two at the last free run, one passes. */
+  /**
+   * Judges the quota and writes an open permit, as one: of two at the last free run, one passes. A key that has
+   * led to a run within its time opens nothing, whatever the quota.
+   */
   open(entry: PermitEntry, quotas: Quotas, now: Date): Promise<OpenResult>;
   /** Judges the quota and writes nothing. Null: a permit could be opened. */
   check(tenant: string, quotas: Quotas, now: Date): Promise<QuotaRefusal | null>;

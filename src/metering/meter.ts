@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Clock } from '../clock.ts';
 import { type Problem, problem } from '../contract/problem.ts';
 import { createKeptWrites } from './kept-writes.ts';
+import { knownKeyProblem } from './known-key-problem.ts';
 import { type Lease, type Ledger, LedgerUnavailable, type Recovery } from './ledger.ts';
 import type { Meter } from './permit.ts';
 import { quotaProblem } from './quota-problem.ts';
@@ -101,12 +102,13 @@ export function createMeter(options: MeterOptions): Meter {
   }
 
   return {
-    async open(tenant, quotas, runId, packDigest) {
+    async open(tenant, quotas, runId, packDigest, idempotency = null) {
       try {
         await settleAccounts();
-        const entry = { runId, tenant, packDigest, instance };
+        const entry = { runId, tenant, packDigest, instance, idempotency };
         const opened = await ledger.open(entry, quotas, clock.now());
         if (opened.kind === 'refused') return quotaProblem(opened.refusal);
+        if (opened.kind === 'known') return knownKeyProblem(opened.runId, opened.outcome);
         return createPermit({ ledger, kept, clock, runId, tenant, month: opened.month });
       } catch (error) {
         if (error instanceof LedgerUnavailable && error.mayHaveWritten) {

@@ -38,6 +38,12 @@ export interface Permit {
   release(): Promise<void>;
 }
 
+/** A request's Idempotency-Key: the SHA-256 over tenant and key in hex, and for how long it is known. */
+export interface IdempotencyClaim {
+  readonly digest: string;
+  readonly ttlMs: number;
+}
+
 /** A tenant's monthly caps; null is unlimited. */
 export interface Quotas {
   readonly computeRuns: number | null;
@@ -58,9 +64,17 @@ export interface Usage {
 export interface Meter {
   /**
    * Opens a permit, or answers `quota_exceeded` (spent), `quota_reserved` (open permits hold the rest) or
-   * `ledger_unavailable`. `packDigest` stands in the journal.
+   * `ledger_unavailable`. `packDigest` stands in the journal. A key whose run was opened within its time, here
+   * or on another replica, is `idempotency_answer_lost` (counted) or `idempotency_in_flight`; a run that was
+   * given back frees it.
    */
-  open(tenant: string, quotas: Quotas, runId: string, packDigest: string): Promise<Permit | Problem>;
+  open(
+    tenant: string,
+    quotas: Quotas,
+    runId: string,
+    packDigest: string,
+    idempotency?: IdempotencyClaim | null,
+  ): Promise<Permit | Problem>;
   /** Whether one more permit could be opened now; opens none. Null: yes. */
   check(tenant: string, quotas: Quotas): Promise<Problem | null>;
   /** Counts of a month, `yyyy-mm`; the current month if left out. */

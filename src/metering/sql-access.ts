@@ -20,10 +20,15 @@ export interface SqlAccessOptions {
   readonly observe: LedgerObserver;
 }
 
+type Task<T> = (trx: Transaction<LedgerTables>) => Promise<T>;
+
 /** Runs operations on the store, one transaction each; throws LedgerUnavailable where the store cannot. */
 export interface SqlAccess {
-  read<T>(op: LedgerOp, task: (db: Kysely<LedgerTables>) => Promise<T>): Promise<T>;
-  write<T>(op: LedgerOp, task: (trx: Transaction<LedgerTables>) => Promise<T>): Promise<T>;
+  /** Every read of the task sees the store at one moment. */
+  read<T>(op: LedgerOp, task: Task<T>): Promise<T>;
+  write<T>(op: LedgerOp, task: Task<T>): Promise<T>;
+  /** A write whose reads, too, are of one moment; started over where what it changes was changed since. */
+  writeOnSnapshot<T>(op: LedgerOp, task: Task<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -38,41 +43,50 @@ export function createSqlAccess(options: SqlAccessOptions): SqlAccess {
   const { dialect, clock, lockWaitMs, reconnectMs, observe } = options;
   const refuse = () => new LedgerUnavailable('Too many operations wait for the ledger.');
   const turns = createTurns(dialect.concurrency, WAITING_MAX, refuse);
-  let connection: Promise<Kysely<LedgerTables>> | null = null;
-  let migrated = false;
+  let store: Store | null = null;
+  let opening: Promise<Store> | null = null;
   let failure: { readonly atNs: bigint; readonly error: unknown } | null = null;
   let closed = false;
 
-  async function connected(): Promise<Kysely<LedgerTables>> {
+  async function connected(): Promise<Store> {
     if (closed) throw new LedgerUnavailable('The ledger is closed.');
-    if (connection === null) {
-      // A broken connection can hold descriptors for a while: so a store that fails is not opened in a loop.
-      if (failure !== null && elapsedMs(clock, failure.atNs) < reconnectMs) throw unavailable(failure.error);
-      connection = open();
-    } else {
+    if (store !== null) {
       dialect.assertAttached();
+      return migrated(store);
     }
-    const db = await connection;
-    if (!migrated) await migrate(db, dialect, clock.now());
-    migrated = true;
-    return db;
+    // A broken connection can hold descriptors for a while: so a store that fails is not opened in a loop.
+    if (failure !== null && elapsedMs(clock, failure.atNs) < reconnectMs) throw unavailable(failure.error);
+    opening ??= dialect
+      .connect()
+      .then(async (db) => {
+        const opened = { db, migration: null };
+        if (closed) await db.destroy();
+        else store = opened;
+        return opened;
+      })
+      .finally(() => {
+        opening = null;
+      });
+    return migrated(await opening);
   }
 
-  async function open(): Promise<Kysely<LedgerTables>> {
+  /** Once a connection, whoever comes first; tried again where it failed. */
+  async function migrated(used: Store): Promise<Store> {
+    used.migration ??= migrate(used.db, dialect, clock.now());
     try {
-      return await dialect.connect();
+      await used.migration;
     } catch (error) {
-      connection = null;
+      used.migration = null;
       throw error;
     }
+    return used;
   }
 
-  async function disconnect(): Promise<void> {
-    const broken = connection;
-    connection = null;
-    migrated = false;
+  async function drop(used: Store | null): Promise<void> {
+    // Operations that fail together leave the new connection alone that the first of them led to.
+    if (used === store) store = null;
     // What a broken connection says to its end is of no interest.
-    await broken?.then((db) => db.destroy()).catch(() => {});
+    await used?.db.destroy().catch(() => {});
   }
 
   async function attempt<T>(task: (db: Kysely<LedgerTables>) => Promise<T>, startNs: bigint): Promise<T> {
@@ -80,25 +94,25 @@ export function createSqlAccess(options: SqlAccessOptions): SqlAccess {
       if (elapsedMs(clock, startNs) > lockWaitMs) {
         throw new LedgerUnavailable('The ledger was busy for too long.');
       }
-      let reached = false;
+      let used: Store | null = null;
       try {
-        const db = await connected();
-        reached = true;
-        return await task(db);
+        used = await connected();
+        return await task(used.db);
       } catch (error) {
         if (error instanceof LedgerUnavailable) throw error;
         const fault = dialect.faultOf(error);
         if (fault === 'bug') throw error;
         if (fault === 'busy') {
-          // The connection is kept. Jitter keeps two processes on one file from asking in step.
+          // The connection is kept. Jitter keeps two processes on one store from asking in step.
           await sleep(2 + Math.random() * 18);
           continue;
         }
         if (fault === 'lost') {
           failure = { atNs: clock.monotonicNs(), error };
-          await disconnect();
+          // Not awaited: the end of a pool waits for the operations of others.
+          void drop(used ?? store);
         }
-        throw unavailable(error, reached);
+        throw unavailable(error, used !== null);
       }
     }
   }
@@ -116,16 +130,27 @@ export function createSqlAccess(options: SqlAccessOptions): SqlAccess {
   }
 
   return {
-    read: run,
+    read: (op, task) =>
+      run(op, (db) =>
+        db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task),
+      ),
     write: (op, task) => run(op, (db) => db.transaction().execute(task)),
+    writeOnSnapshot: (op, task) =>
+      run(op, (db) => db.transaction().setIsolationLevel('repeatable read').execute(task)),
     async close() {
       if (closed) return;
       closed = true;
       // Behind whatever is under way.
-      await turns.take(disconnect).catch(() => {});
+      await turns.take(() => drop(store)).catch(() => {});
       dialect.close();
     },
   };
+}
+
+/** An open connection, and its schema being brought up to date; null before the first try and after a failed one. */
+interface Store {
+  readonly db: Kysely<LedgerTables>;
+  migration: Promise<void> | null;
 }
 
 function unavailable(cause: unknown, mayHaveWritten = false): LedgerUnavailable {

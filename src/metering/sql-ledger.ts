@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger, OpenResult } from './ledger.ts';
 import type { RunOutcome, Usage } from './permit.ts';
 import { judgeQuota } from './quota.ts';
 import { createSqlAccess, type LedgerObserver } from './sql-access.ts';
 import type { SqlDialect } from './sql-dialect.ts';
+import { knownKey } from './sql-known-key.ts';
 import { RECOVERY_BATCH, recoverDead, writeLease } from './sql-recovery.ts';
 import { PRUNE_BATCH, pruneBatch } from './sql-retention.ts';
 import { LIVE_STATES } from './sql-schema.ts';
@@ -35,8 +36,8 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
   });
 
   return {
-    open: ({ runId, tenant, packDigest, instance }, quotas, now) =>
-      access.write('open', async (trx) => {
+    open: ({ runId, tenant, packDigest, instance, idempotency }, quotas, now) =>
+      access.write('open', async (trx): Promise<OpenResult> => {
         const month = await monthInForce(trx, now);
         // The row that settling adds to, that makes the month known, and that dialects with row locks hold.
         await trx
@@ -52,6 +53,9 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
           .onConflict((conflict) => conflict.columns(['month', 'tenant']).doNothing())
           .execute();
         const state = await quotaState(trx, tenant, month, dialect.rowLocks);
+        // Under the lock of the totals: of two calls with one key, the second sees the first.
+        const known = await knownKey(trx, tenant, idempotency, now);
+        if (known !== null) return known;
         const refusal = judgeQuota(state, quotas, month, now);
         if (refusal !== null) return { kind: 'refused', refusal };
         await trx
@@ -64,6 +68,7 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
             state: 'open',
             pack_digest: packDigest,
             instance,
+            idempotency_digest: idempotency?.digest ?? null,
           })
           .execute();
         return { kind: 'opened', month };
@@ -124,10 +129,11 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
         };
       }),
 
+    // On one snapshot: a process that joins in between would else show its permits without its lease.
     async recover(lease, wallLimitMs) {
       const sum = { settled: 0, released: 0 };
       for (;;) {
-        const pass = await access.write('recover', async (trx) => {
+        const pass = await access.writeOnSnapshot('recover', async (trx) => {
           // The mark of life first: a lease without one would make this process look dead to others.
           dialect.claim(lease.instance);
           await writeLease(trx, lease);
@@ -155,7 +161,7 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
       }
     },
 
-    verify: () => access.write('verify', findMismatches),
+    verify: () => access.read('verify', findMismatches),
 
     close: () => access.close(),
   };

@@ -21,6 +21,8 @@ export interface JournalTable {
   pack_digest: string;
   code_sha256: string | null;
   instance: string;
+  /** SHA-256 of tenant and Idempotency-Key; null without a key. */
+  idempotency_digest: string | null;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   type SqliteStatement,
+  type TransactionSettings,
 } from 'kysely';
 import Database from 'libsql';
 import { createInstanceLocks } from './instance-locks.ts';
@@ -74,9 +75,16 @@ class ImmediateDriver extends SqliteDriver {
     this.#database = database;
   }
 
-  /** A plain `begin` locks at the first write only, and that fails where another process wrote since. */
-  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  /**
+   * A plain `begin` locks at the first write only, and that fails where another process wrote since. One that
+   * only reads needs no lock: it sees the store as it was at its first read.
+   */
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    settings: TransactionSettings = {},
+  ): Promise<void> {
+    const begin = settings.accessMode === 'read only' ? 'begin' : 'begin immediate';
+    await connection.executeQuery(CompiledQuery.raw(begin));
   }
 
   /** SQLite has rolled back by itself on a full disk; saying so again would hide the cause behind an error. */

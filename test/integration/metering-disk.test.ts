@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sqliteDialect } from '../../src/metering/sqlite-dialect.ts';
 import { type LedgerChild, startChild } from '../unit/metering/child-process.ts';
 import { codeOf, createBench, openPermit, UNLIMITED } from '../unit/metering/fixture.ts';
 
@@ -11,7 +12,7 @@ const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
 let disk: string;
-let bench: ReturnType<typeof createBench>;
+let bench: Awaited<ReturnType<typeof createBench>>;
 let mounted = false;
 
 function mount(options: string): void {
@@ -19,9 +20,9 @@ function mount(options: string): void {
   mounted = true;
 }
 
-beforeEach(() => {
+beforeEach(async () => {
   disk = mkdtempSync(join(tmpdir(), 'metering-disk-'));
-  bench = createBench();
+  bench = await createBench('sqlite');
 });
 afterEach(async () => {
   await bench.close();
@@ -34,7 +35,7 @@ afterEach(async () => {
 describe.skipIf(!isRoot)('a ledger on a disk that', () => {
   it('is full refuses permits, keeps what runs owe, and takes both when there is room again', async () => {
     mount('size=1m');
-    const ledger = bench.ledger({ path: join(disk, 'ledger.db') });
+    const ledger = bench.ledger({ dialect: sqliteDialect({ path: join(disk, 'ledger.db') }) });
     const meter = bench.meter(ledger);
     const running = await openPermit(meter);
     await running.started('c0de');
@@ -59,7 +60,9 @@ describe.skipIf(!isRoot)('a ledger on a disk that', () => {
 
   it('is read-only is not ready, and is when it can be written', async () => {
     mount('ro');
-    const meter = bench.meter(bench.ledger({ path: join(disk, 'data', 'ledger.db') }));
+    const meter = bench.meter(
+      bench.ledger({ dialect: sqliteDialect({ path: join(disk, 'data', 'ledger.db') }) }),
+    );
     await meter.recover();
     expect(await meter.ready()).toMatchObject({ ok: false });
     expect(codeOf(await meter.open('acme', UNLIMITED, 'r1', 'p'))).toBe('ledger_unavailable');
@@ -76,7 +79,7 @@ describe.skipIf(!isRoot)('a ledger file that the service may not write', () => {
   it('is not ready, and is when it may', async () => {
     const folder = join(disk, 'data');
     const path = join(folder, 'ledger.db');
-    const first = bench.ledger({ path });
+    const first = bench.ledger({ dialect: sqliteDialect({ path }) });
     await first.verify();
     await first.close();
     chmodSync(disk, 0o755);
@@ -85,7 +88,7 @@ describe.skipIf(!isRoot)('a ledger file that the service may not write', () => {
     chownSync(folder, NOBODY, NOBODY);
     chownSync(`${path}.instances`, NOBODY, NOBODY);
     for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
-    child = await startChild(path, 'child', { uid: NOBODY, gid: NOBODY });
+    child = await startChild(`sqlite:${path}`, 'child', { uid: NOBODY, gid: NOBODY });
     expect(await child.ask({ op: 'ready' })).toMatchObject({ ok: false });
     expect(await child.ask({ op: 'open' })).toEqual(['ledger_unavailable']);
     chownSync(path, NOBODY, NOBODY);

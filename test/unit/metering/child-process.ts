@@ -11,14 +11,15 @@ export interface LedgerChild {
   readonly process: ChildProcess;
 }
 
-/** Starts a process of its own on a ledger file and waits until it has recovered the ledger. */
+/** Starts a process of its own on a ledger and waits until it has recovered the ledger. */
 export async function startChild(
-  path: string,
+  url: string,
   prefix: string,
   options: SpawnOptions = {},
+  leaseMs = 30_000,
 ): Promise<LedgerChild> {
   const script = fileURLToPath(new URL('./children/ledger-child.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, path, prefix], {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, url, prefix, String(leaseMs)], {
     ...options,
     stdio: ['pipe', 'pipe', 'inherit'],
   });

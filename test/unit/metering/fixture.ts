@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Problem } from '../../../src/contract/problem.ts';
 import type { Ledger } from '../../../src/metering/ledger.ts';
 import { createMeter, type MeterEvents } from '../../../src/metering/meter.ts';
 import type { Meter, Permit, Quotas } from '../../../src/metering/permit.ts';
 import { createSqlLedger, type SqlLedgerOptions } from '../../../src/metering/sql-ledger.ts';
-import { sqliteDialect } from '../../../src/metering/sqlite-dialect.ts';
+import { createStore, type StoreKind } from './store.ts';
 
 export const UNLIMITED: Quotas = { computeRuns: null, computeSeconds: null };
 export const WALL_LIMIT_MS = 10_000;
@@ -24,17 +21,20 @@ export function fakeClock(start: string): Clock & { set(at: string): void } {
   };
 }
 
-/** A folder for one test's ledgers, and what a test opened on it. */
-export function createBench() {
-  const folder = mkdtempSync(join(tmpdir(), 'metering-'));
-  const path = join(folder, 'data', 'ledger.db');
+/** One test's store, and what a test opened on it. */
+export async function createBench(kind: StoreKind = 'sqlite') {
+  const store = await createStore(kind);
   const open: { close(): Promise<void> }[] = [];
   return {
-    folder,
-    path,
-    ledger(options: Partial<SqlLedgerOptions> & { path?: string } = {}): Ledger {
-      const dialect = sqliteDialect({ path: options.path ?? path });
-      const ledger = createSqlLedger({ dialect, clock: systemClock, reconnectMs: 0, ...options });
+    kind,
+    store,
+    ledger(options: Partial<SqlLedgerOptions> = {}): Ledger {
+      const ledger = createSqlLedger({
+        dialect: store.dialect(),
+        clock: systemClock,
+        reconnectMs: 0,
+        ...options,
+      });
       open.push(ledger);
       return ledger;
     },
@@ -46,12 +46,12 @@ export function createBench() {
     },
     async close() {
       for (const one of open) await one.close();
-      rmSync(folder, { recursive: true, force: true });
+      await store.close();
     },
   };
 }
 
-export type Bench = ReturnType<typeof createBench>;
+export type Bench = Awaited<ReturnType<typeof createBench>>;
 
 let runs = 0;
 /** Opens a permit and throws where there is none. */

@@ -1,16 +1,24 @@
 import { createInterface } from 'node:readline';
 import { systemClock } from '../../../../src/clock.ts';
+import { parseLedgerUrl } from '../../../../src/metering/ledger-url.ts';
 import { createMeter } from '../../../../src/metering/meter.ts';
-import { createSqlLedger } from '../../../../src/metering/sql-ledger.ts';
-import { sqliteDialect } from '../../../../src/metering/sqlite-dialect.ts';
+import { openLedger } from '../../../../src/metering/open-ledger.ts';
 
 /**
- * A process of its own on a ledger file. Reads one JSON command a line and answers one JSON line:
+ * A process of its own on a ledger. Reads one JSON command a line and answers one JSON line:
  * `ready`; `open` (`count` permits at once under a cap of `runs`); `start` and `settle` (the permits it holds).
  */
-const [path = '', prefix = ''] = process.argv.slice(2);
-const ledger = createSqlLedger({ dialect: sqliteDialect({ path }), clock: systemClock, reconnectMs: 0 });
-const meter = createMeter({ ledger, clock: systemClock, wallLimitMs: 10_000, instance: 'child' });
+const [url = '', prefix = '', leaseMs = '30000'] = process.argv.slice(2);
+const location = parseLedgerUrl(url);
+if (location.kind === 'invalid') throw new Error(location.detail);
+const ledger = openLedger(location, { clock: systemClock, reconnectMs: 0 });
+const meter = createMeter({
+  ledger,
+  clock: systemClock,
+  wallLimitMs: 10_000,
+  instance: 'child',
+  leaseMs: Number(leaseMs),
+});
 await meter.recover();
 const permits: Exclude<Awaited<ReturnType<typeof meter.open>>, { kind: 'problem' }>[] = [];
 let runs = 0;
