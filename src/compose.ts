@@ -24,6 +24,8 @@ import { readyOf } from './ready.ts';
 import { createSchemaChecker } from './result/schema-check.ts';
 import { createDockerSandbox } from './sandbox/docker.ts';
 import { SANDBOX_IMAGE_FOLDER, sandboxImageTag } from './sandbox/image.ts';
+import { createDraft } from './step/draft.ts';
+import { FunctionCache } from './step/function-cache.ts';
 import { combineObservers, type StepObserver } from './step/observer.ts';
 import type { StepBounds } from './step/ports.ts';
 import { createStep } from './step/step.ts';
@@ -124,8 +126,11 @@ export async function composeService(
   const ttlMs = config.IDEMPOTENCY_TTL_SECONDS * 1000;
   const stopping = new AbortController();
   const ready = readyOf(sandbox, meter, observer);
+  const cache = new FunctionCache({ entriesPerTenant: config.FUNCTION_CACHE_ENTRIES, observer });
+  const ports = { pack, model, admission, cache, sandbox, meter, checker, clock, observer, bounds };
   const app = await buildApp({
-    step: createStep({ pack, model, admission, sandbox, meter, checker, clock, observer, bounds }),
+    step: createStep(ports),
+    draft: createDraft(ports),
     stepReader: {
       reader,
       checker,

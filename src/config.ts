@@ -269,6 +269,11 @@ export const SETTINGS = {
     parse: text,
     help: 'Folder with pack.json, system.md and user.md.',
   }),
+  FUNCTION_CACHE_ENTRIES: setting({
+    default: 1000,
+    parse: integer(0, 1_000_000),
+    help: 'Functions kept a tenant, where the cache is used; at most 4 MiB.',
+  }),
   LOG_LEVEL: setting({ default: 'info', parse: oneOf(LOG_LEVELS), help: 'One line a step at info.' }),
   SHUTDOWN_GRACE_SECONDS: setting({
     default: 20,

@@ -25,6 +25,8 @@ const ORDER = [
 const ADAPTERS = [
   'model/webhook.ts',
   'sandbox/docker.ts',
+  'sandbox/daemon.ts',
+  'sandbox/remote.ts',
   'metering/sql-ledger.ts',
   'telemetry/metrics.ts',
   'telemetry/logger.ts',
@@ -32,7 +34,7 @@ const ADAPTERS = [
 
 /** Files beside the rooms, which any room may use. */
 const SHARED = ['clock.ts', 'tenants.ts', 'ready.ts', 'thread-file.ts'];
-const ROOTS = ['compose.ts', 'main.ts'];
+const ROOTS = ['compose.ts', 'compose-sandbox.ts', 'compose-sandboxd.ts', 'main.ts'];
 
 /** Where a JSON text becomes objects, and what it is: never a source's value. */
 const MAY_PARSE_JSON: Record<string, string> = {
@@ -41,6 +43,7 @@ const MAY_PARSE_JSON: Record<string, string> = {
   'model/formats/format.ts': 'a webhook’s answer',
   'sandbox/container.ts': 'the READY frame',
   'sandbox/answer.ts': 'the header of the ANSWER frame',
+  'sandbox/wire.ts': 'the headers between the API and the sandbox daemon',
   'result/schema-worker.ts': 'a result, after the sandbox',
   'result/spans.ts': 'a key of a result, after the sandbox',
   'result/table.ts': 'a column of a result, after the sandbox',
@@ -214,6 +217,8 @@ describe('the laws of the code', () => {
       Prompt: 'prompt',
       SourceSchema: 'schema',
       Draft: 'model',
+      NoFunctionReply: 'model',
+      Repair: 'model',
       Permit: 'metering',
       Checked: 'result',
     };

@@ -64,7 +64,19 @@ export const PromptSchemaOut = Type.Object(
   closed,
 );
 
-const AttemptSchema = Type.Object({ code_sha256: Type.String(), admission: AdmissionVerdictSchema }, closed);
+const AttemptSchema = Type.Object(
+  {
+    code_sha256: Type.String({
+      description:
+        'Of this attempt’s function, admitted or refused: LF line ends, one newline at the end. Empty where the reply held none.',
+    }),
+    admission: AdmissionVerdictSchema,
+  },
+  closed,
+);
+const attempts = Type.Array(AttemptSchema, {
+  description: 'How the function came to be: every reply of the model, or the caller’s function.',
+});
 export type Attempt = Static<typeof AttemptSchema>;
 
 export const TimingsSchema = Type.Object(
@@ -101,7 +113,7 @@ export const ComputationSchema = Type.Object(
       },
       closed,
     ),
-    attempts: Type.Array(AttemptSchema),
+    attempts,
     prompt: Type.Union([PromptSchemaOut, Type.Null()], { description: 'null where no model was asked.' }),
     detail: Type.Optional(
       Type.Object(
@@ -122,3 +134,20 @@ export const ComputationSchema = Type.Object(
 );
 /** A Computation without its result, which travels as raw text beside it. */
 export type Computation = Omit<Static<typeof ComputationSchema>, 'result'>;
+
+/** What `POST /v1/compute/draft` answers: the function and its verdict. Nothing ran and nothing is counted. */
+export const DraftSchema = Type.Object(
+  {
+    state: Type.Union([Type.Literal('admitted'), Type.Literal('not_admitted')]),
+    code: Type.String({ description: 'As it is to be sent to /v1/compute/run; or the refused function.' }),
+    code_sha256: Type.String({
+      description: 'For `expect_code_sha256` of /v1/compute/run; empty where nothing was admitted.',
+    }),
+    admission: AdmissionVerdictSchema,
+    failure: Type.Union([FailureSchema, Type.Null()]),
+    prompt: PromptSchemaOut,
+    attempts,
+  },
+  { ...closed, $id: 'Draft' },
+);
+export type DraftComputation = Static<typeof DraftSchema>;

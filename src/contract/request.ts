@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { CACHE_MODES } from './cache.ts';
 import { JsonObjectSchema, ResultTypeSchema } from './result-type.ts';
 import { KEY_POLICIES, SOURCE_NAME } from './source.ts';
 
@@ -11,6 +12,9 @@ const choice = <const T extends readonly string[]>(names: T, description: string
 
 export const MAX_SOURCES = 64;
 export const MAX_CODE_BYTES = 64 * 1024;
+/** Replies of the model that one step may ask for, the first one included. */
+export const MAX_ATTEMPTS = 5;
+export const DEFAULT_ATTEMPTS = 2;
 const MAX_INSTRUCTION = 16 * 1024;
 
 const InstructionSchema = Type.String({ minLength: 1, maxLength: MAX_INSTRUCTION });
@@ -115,21 +119,50 @@ const run = {
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 3600,
-      description: 'One deadline over queue, model and run.',
+      description: 'One deadline over queue, model, repair and run.',
     }),
   ),
   include: Type.Optional(include),
 };
 
-/** `POST /v1/compute`. */
+const written = {
+  model: Type.Optional(ModelSchemaIn),
+  repair: Type.Optional(
+    Type.Object(
+      {
+        max_attempts: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: MAX_ATTEMPTS,
+            default: DEFAULT_ATTEMPTS,
+            description: 'Replies asked for in all; 1 switches repair off.',
+          }),
+        ),
+      },
+      {
+        ...closed,
+        description:
+          'A refused function goes back to the model with rule, line and hint; what happened in a run never does.',
+      },
+    ),
+  ),
+  cache: Type.Optional(
+    choice(
+      CACHE_MODES,
+      'Take the function that was written before for the same prompt (`use`), write it anew (`refresh`), or neither look nor keep (`off`). Default: the tenant’s, else `off`.',
+    ),
+  ),
+};
+
+/** `POST /v1/compute` and `POST /v1/compute/draft`. */
 export const ComputeRequestSchema = Type.Object(
-  { ...asked, model: Type.Optional(ModelSchemaIn), ...run },
+  { ...asked, ...written, ...run },
   { ...closed, $id: 'ComputeRequest' },
 );
 
 /** `POST /v1/compute/prompt`: takes the body of `/v1/compute`, so that a dry run needs no other body. */
 export const PromptRequestSchema = Type.Object(
-  { ...asked, model: Type.Optional(ModelSchemaIn), ...run },
+  { ...asked, ...written, ...run },
   { ...closed, $id: 'PromptRequest' },
 );
 
@@ -158,9 +191,3 @@ export type PromptRequest = Static<typeof PromptRequestSchema>;
 export type AdmitRequest = Static<typeof AdmitRequestSchema>;
 export type SourceIn = Static<typeof SourceSchemaIn>;
 export type ModelIn = Static<typeof ModelSchemaIn>;
-
-/** Members of CONTRACT that this version does not take yet; they are named in the 400 instead of "unknown". */
-export const NOT_YET: Readonly<Record<string, string>> = {
-  repair: 'repair is not available in this version; leave it out',
-  cache: 'cache is not available in this version; leave it out',
-};

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { CACHE_MODES } from './cache.ts';
 import { JsonObjectSchema } from './result-type.ts';
 
 const closed = { additionalProperties: false };
@@ -30,7 +31,7 @@ export const TenantSchema = Type.Object(
     allow_model_url: Type.Optional(Type.Boolean()),
     allow_detail: Type.Optional(Type.Boolean()),
     schema_policy: Type.Optional(Type.Union([Type.Literal('inferred'), Type.Literal('declared')])),
-    cache: Type.Optional(Type.Literal('off')),
+    cache: Type.Optional(Type.Union(CACHE_MODES.map((mode) => Type.Literal(mode)))),
     model: Type.Optional(TenantModelSchema),
   },
   closed,

@@ -80,7 +80,7 @@ async function versionOne(v1: FastifyInstance, deps: AppDeps): Promise<void> {
   const route = { ...deps, calls };
   computeRoute(v1, route);
   promptRoute(v1, route);
-  draftRoute(v1);
+  draftRoute(v1, route);
   admitRoute(v1, route);
   runRoute(v1, route);
   usageRoutes(v1, route);

@@ -4,6 +4,7 @@ import type { Meter } from '../metering/permit.ts';
 import type { Pack } from '../prompt/pack.ts';
 import type { Ready } from '../ready.ts';
 import type { Sandbox } from '../sandbox/port.ts';
+import type { DraftStep } from '../step/draft.ts';
 import type { StepObserver } from '../step/observer.ts';
 import type { StepBounds } from '../step/ports.ts';
 import type { Step } from '../step/step.ts';
@@ -15,6 +16,7 @@ import type { StepReader } from './steps.ts';
 /** What the HTTP API is made of: the step, the ports it also asks directly, and its own bounds. */
 export interface AppDeps {
   readonly step: Step;
+  readonly draft: DraftStep;
   readonly stepReader: StepReader;
   readonly admission: Admission;
   readonly sandbox: Sandbox;

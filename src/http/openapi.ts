@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { AdmissionRefusalSchema, AdmissionVerdictSchema } from '../contract/admission.ts';
-import { ComputationSchema, PromptSchemaOut } from '../contract/computation.ts';
+import { ComputationSchema, DraftSchema, PromptSchemaOut } from '../contract/computation.ts';
 import { PROBLEMS, type ProblemCode } from '../contract/problem.ts';
 import {
   AdmitRequestSchema,
@@ -43,6 +43,7 @@ export const NAMED_SCHEMAS = [
   RunRequestSchema,
   AdmitRequestSchema,
   ComputationSchema,
+  DraftSchema,
   ProblemSchema,
   Type.Object(
     { prompt: PromptSchemaOut, prompt_pack_digest: Type.String() },
@@ -111,17 +112,14 @@ const RUN: readonly ProblemCode[] = [
   'ledger_unavailable',
   'deadline_exceeded',
 ];
+const MODEL: readonly ProblemCode[] = ['model_url_refused', 'model_failed', 'model_timeout'];
 const PROBLEMS_OF = {
   get: ALWAYS,
   usage: [...ALWAYS, 'invalid_request', 'ledger_unavailable'],
   read: READ,
   run: RUN,
-  step: [
-    ...RUN.filter((code) => code !== 'code_mismatch'),
-    'model_url_refused',
-    'model_failed',
-    'model_timeout',
-  ],
+  step: [...RUN.filter((code) => code !== 'code_mismatch'), ...MODEL],
+  draft: [...RUN.filter((code) => code !== 'code_mismatch' && code !== 'sandbox_unavailable'), ...MODEL],
 } satisfies Record<string, readonly ProblemCode[]>;
 
 /** The error answers of a kind of route, by status, each naming its codes. */

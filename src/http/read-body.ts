@@ -1,6 +1,5 @@
 import { type Checker, type FieldFault, faultText } from '../contract/faults.ts';
 import { type Problem, problem } from '../contract/problem.ts';
-import { NOT_YET } from '../contract/request.ts';
 import type { ReadBody } from '../json/body.ts';
 import type { BodyReader } from '../json/read.ts';
 
@@ -29,10 +28,6 @@ export async function readBody(
   if (read.kind === 'fault') {
     return problem('invalid_request', read.message);
   }
-  const notYet = notYetMembers(read.envelope);
-  if (notYet.length > 0) {
-    return problem('invalid_request', notYet.join('; '));
-  }
   const faults = check(read.envelope);
   return faults.length > 0 ? invalid(faults) : read;
 }
@@ -42,13 +37,4 @@ export function invalid(faults: readonly FieldFault[]): Problem {
   return problem('invalid_request', `${faultText(faults)}.`, {
     extra: { faults: faults.map(({ field, fix }) => ({ field, fix })) },
   });
-}
-
-function notYetMembers(envelope: unknown): string[] {
-  if (typeof envelope !== 'object' || envelope === null) {
-    return [];
-  }
-  return Object.entries(NOT_YET)
-    .filter(([name]) => Object.hasOwn(envelope, name))
-    .map(([, text]) => text);
 }

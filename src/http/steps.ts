@@ -4,6 +4,7 @@ import { isProblem, type Problem } from '../contract/problem.ts';
 import {
   type ComputeRequest,
   ComputeRequestSchema,
+  DEFAULT_ATTEMPTS,
   type RunRequest,
   RunRequestSchema,
 } from '../contract/request.ts';
@@ -45,7 +46,7 @@ export interface ReadStep {
   readonly timeoutMs: number;
 }
 
-/** Reads the body of `POST /v1/compute` (and of its dry run, which wants no model). */
+/** Reads the body of `POST /v1/compute`, and of `POST /v1/compute/draft`, which takes the same. */
 export async function readComputeStep(
   deps: StepReader,
   call: Call,
@@ -70,7 +71,13 @@ export async function readComputeStep(
   if (isProblem(target)) {
     return target;
   }
-  const origin: FunctionOrigin = { from: 'model', instruction: asked.instruction, target };
+  const origin: FunctionOrigin = {
+    from: 'model',
+    instruction: asked.instruction,
+    target,
+    maxAttempts: body.repair?.max_attempts ?? DEFAULT_ATTEMPTS,
+    cache: body.cache ?? tenant.cache ?? 'off',
+  };
   return finishStep(deps, call, signal, read, body, origin, asked.result);
 }
 

@@ -1,5 +1,6 @@
 import type { Problem } from '../contract/problem.ts';
 import type { Prompt } from '../prompt/render.ts';
+import type { Repair } from './repair.ts';
 import type { Draft } from './reply.ts';
 
 export const MODEL_FORMATS = ['compute-step', 'openai', 'anthropic'] as const;
@@ -19,10 +20,11 @@ export interface ModelTarget {
   readonly signingSecret: string | null;
 }
 
-/** What travels beside the prompt: ids and the number of the attempt, never content. */
+/** What travels beside the prompt: ids, and what the model itself wrote before. */
 export interface AskContext {
   readonly id: string;
-  readonly attempt: number;
+  /** The turns so far, oldest first; empty on the first attempt. */
+  readonly repairs: readonly Repair[];
   /** `traceparent` to pass on, or null. */
   readonly traceparent: string | null;
 }
@@ -31,9 +33,21 @@ export interface AskContext {
 export const MODEL_OUTCOMES = ['ok', 'refused_url', 'failed', 'timeout', 'cancelled'] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
+declare const noFunctionBrand: unique symbol;
+
+/** A reply in which no function stands. Only an adapter of this room makes one: it goes back to the model. */
+export interface NoFunctionReply {
+  readonly [noFunctionBrand]: true;
+  readonly kind: 'no_function';
+  /** What it is to the caller if the model is not asked again. */
+  readonly problem: Problem;
+  /** The model's own words, for its next turn only. */
+  readonly said: string;
+}
+
 /**
- * Asks a model for the function. Answers a Draft, or a Problem `model_failed`, `model_timeout` or
- * `model_url_refused`; `signal` ends it at once.
+ * Asks a model for the function. Answers a Draft, a reply without one, or a Problem `model_failed`,
+ * `model_timeout` or `model_url_refused`; `signal` ends it at once.
  */
 export interface Model {
   ask(
@@ -41,6 +55,6 @@ export interface Model {
     target: ModelTarget,
     context: AskContext,
     signal: AbortSignal,
-  ): Promise<Draft | Problem>;
+  ): Promise<Draft | NoFunctionReply | Problem>;
   close(): Promise<void>;
 }

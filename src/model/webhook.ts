@@ -8,9 +8,9 @@ import { CircuitBreaker } from './breaker.ts';
 import { guardedConnector, type Resolver, systemResolver } from './connect.ts';
 import { Deadline } from './deadline.ts';
 import { type Exchange, exchange, type Outgoing } from './exchange.ts';
-import { modelProblem } from './failure.ts';
+import { type ModelFailureReason, modelProblem } from './failure.ts';
 import { FORMATS } from './formats.ts';
-import type { AskContext, Model, ModelOutcome, ModelTarget } from './port.ts';
+import type { AskContext, Model, ModelOutcome, ModelTarget, NoFunctionReply } from './port.ts';
 import { type Draft, readReply } from './reply.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -50,7 +50,7 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
     target: ModelTarget,
     context: AskContext,
     signal: AbortSignal,
-  ): Promise<Draft | Problem> {
+  ): Promise<Draft | NoFunctionReply | Problem> {
     const fault = urlFault(target.url, allowed);
     if (fault !== null) return told('refused_url', refusedUrl(target.url, fault));
     const nowMs = () => Number(clock.monotonicNs() / 1_000_000n);
@@ -100,7 +100,8 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
     body: string,
   ): Readonly<Record<string, string>> {
     // A repaired function is another message: a receiver that drops repeated ids must not drop it.
-    const id = context.attempt === 1 ? context.id : `${context.id}-${context.attempt}`;
+    const { id: step, repairs } = context;
+    const id = repairs.length === 0 ? step : `${step}-${repairs.length + 1}`;
     return {
       accept: 'application/json, text/plain',
       'user-agent': options.userAgent ?? 'compute-step',
@@ -114,7 +115,11 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
     };
   }
 
-  function judge(ended: Exchange, target: ModelTarget, deadline: Deadline): Draft | Problem {
+  function judge(
+    ended: Exchange,
+    target: ModelTarget,
+    deadline: Deadline,
+  ): Draft | NoFunctionReply | Problem {
     if (ended.kind === 'address_refused') {
       return told('refused_url', refusedUrl(target.url, ended.fault));
     }
@@ -138,13 +143,21 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
       );
     }
     const answer = format.read(ended.text, ended.contentType);
-    if (answer.kind === 'no_text') return told('failed', modelProblem(answer.reason));
+    if (answer.kind === 'no_text') return noFunction(answer.reason, '');
     const reply = readReply(answer.text);
     if (!('kind' in reply)) {
       onOutcome('ok');
       return reply;
     }
-    return told('failed', modelProblem(reply.reason));
+    return noFunction(reply.reason, answer.text);
+  }
+
+  /** A model that said nothing, or something else, may do better when told so; any other reason would recur. */
+  function noFunction(reason: ModelFailureReason, said: string): NoFunctionReply | Problem {
+    const ended = told('failed', modelProblem(reason));
+    return reason === 'no_function' || reason === 'empty_answer'
+      ? ({ kind: 'no_function', problem: ended, said } as NoFunctionReply)
+      : ended;
   }
 
   function told(outcome: ModelOutcome, ended: Problem): Problem {

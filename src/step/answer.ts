@@ -3,6 +3,7 @@ import { FAILURES, type FailureCode } from '../contract/failure.ts';
 import type { Tenant } from '../contract/tenant.ts';
 import { monthEnd } from '../metering/months.ts';
 import type { Usage } from '../metering/permit.ts';
+import type { Prompt } from '../prompt/render.ts';
 import type { RunReport, RunUsage } from '../sandbox/port.ts';
 import type { StepRequest } from './request.ts';
 import type { StepTrace } from './trace.ts';
@@ -38,20 +39,20 @@ export function stepAnswer(request: StepRequest, trace: StepTrace, packDigest: s
       sandbox: report === null || report.kind === 'notStarted' ? null : usageOf(report.usage),
       prompt_pack_digest: packDigest,
       code_sha256: trace.codeSha256,
-      function: { source: request.origin.from, ...shownCode },
+      function: { source: trace.functionSource, ...shownCode },
       attempts: trace.attempts,
-      prompt: prompt && {
-        text: prompt.text,
-        system: prompt.system,
-        user: prompt.user,
-        schema: prompt.schema,
-      },
+      prompt: prompt && shownPrompt(prompt),
       ...(detail === null ? {} : { detail }),
       metered: { compute_runs: trace.metered.computeRuns, compute_seconds: trace.metered.computeSeconds },
       quota: trace.quota,
       timings_ms: { ...NO_TIME, ...trace.phases },
     },
   };
+}
+
+/** A prompt as callers see it. */
+export function shownPrompt({ text, system, user, schema }: Prompt): NonNullable<Computation['prompt']> {
+  return { text, system, user, schema };
 }
 
 const NO_TIME: Timings = { prompt: 0, model: 0, admission: 0, queue: 0, sandbox: 0, total: 0 };

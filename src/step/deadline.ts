@@ -1,3 +1,5 @@
+import { type Problem, problem } from '../contract/problem.ts';
+
 /**
  * The one signal of a request: aborted with a `TimeoutError` when its deadline passes, with anything else when
  * the caller hangs up.
@@ -29,6 +31,11 @@ export function requestSignal(timeoutMs: number): RequestSignal {
     cancel: () => controller.abort(new DOMException('the caller hung up', 'AbortError')),
     done: () => clearTimeout(timer),
   };
+}
+
+/** The problem of a request that has ended, or null while it has not. Asked after every wait. */
+export function deadlinePassed(signal: AbortSignal, detail: string): Problem | null {
+  return signal.aborted ? problem('deadline_exceeded', detail) : null;
 }
 
 /** Whether a signal was ended by the deadline, not by the caller. */

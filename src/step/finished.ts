@@ -11,6 +11,7 @@ export function finishedStep(
   packDigest: string,
   signal: AbortSignal,
   end: Problem | Error | null,
+  note?: string,
 ): FinishedStep {
   const { report, refusal } = trace;
   const refused = end !== null;
@@ -29,10 +30,11 @@ export function finishedStep(
     metered: trace.metered,
     promptPackDigest: packDigest,
     codeSha256: trace.codeSha256,
-    functionSource: request.origin.from,
+    functionSource: trace.functionSource,
     attempts: trace.attempts.length,
     image: report === null || report.kind === 'notStarted' ? null : report.usage.image,
     timingsMs: trace.phases,
+    ...(note === undefined ? {} : { note }),
     ...(end instanceof Error ? { cause: end } : end?.cause === undefined ? {} : { cause: end.cause }),
   };
 }

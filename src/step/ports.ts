@@ -5,6 +5,7 @@ import type { Model } from '../model/port.ts';
 import type { Pack } from '../prompt/pack.ts';
 import type { SchemaChecker } from '../result/schema-check.ts';
 import type { Sandbox } from '../sandbox/port.ts';
+import type { FunctionCache } from './function-cache.ts';
 import type { StepObserver } from './observer.ts';
 
 /** What a step needs of the world. Adapters are made in `compose.ts` only. */
@@ -12,6 +13,7 @@ export interface StepPorts {
   readonly pack: Pack;
   readonly model: Model;
   readonly admission: Admission;
+  readonly cache: FunctionCache;
   readonly sandbox: Sandbox;
   readonly meter: Meter;
   readonly checker: SchemaChecker;

@@ -1,3 +1,4 @@
+import type { CacheMode } from '../contract/cache.ts';
 import type { JsonObject, ResultAsk } from '../contract/result-type.ts';
 import type { KeyPolicy } from '../contract/source.ts';
 import type { Tenant } from '../contract/tenant.ts';
@@ -11,9 +12,18 @@ export interface StepSource extends ScannedSource {
   readonly declared: JsonObject | null;
 }
 
-/** Where the function comes from: a model that is asked with an instruction, or the caller's own code. */
+/** A model that is asked with an instruction, at most `maxAttempts` times. */
+export interface ModelOrigin {
+  readonly from: 'model';
+  readonly instruction: string;
+  readonly target: ModelTarget;
+  readonly maxAttempts: number;
+  readonly cache: CacheMode;
+}
+
+/** Where the function comes from: a model, or the caller's own code. */
 export type FunctionOrigin =
-  | { readonly from: 'model'; readonly instruction: string; readonly target: ModelTarget }
+  | ModelOrigin
   | { readonly from: 'caller'; readonly draft: Draft; readonly expectSha256: string | null };
 
 /** One compute step, valid in itself: everything a caller could have got wrong was refused before. */

@@ -1,15 +1,16 @@
+import type { AdmittedFunction } from '../admission/admit.ts';
 import type { Quota } from '../contract/computation.ts';
 import { isProblem, type Problem, problem } from '../contract/problem.ts';
 import type { Tenant } from '../contract/tenant.ts';
 import type { Permit, Quotas } from '../metering/permit.ts';
 import { quotaOf, type StepAnswer, stepAnswer } from './answer.ts';
-import { finishedStep } from './finished.ts';
-import { admittedFunction, lastRefusal, writtenFunction } from './function.ts';
-import { PHASES } from './observer.ts';
+import { deadlinePassed } from './deadline.ts';
+import { functionOf, lastRefusal } from './function.ts';
+import { observed } from './observed.ts';
 import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { runAndSettle } from './run.ts';
-import { newTrace, type StepTrace, timed } from './trace.ts';
+import { newTrace, type StepTrace } from './trace.ts';
 
 /** One compute step. Expected endings are values: a StepAnswer (HTTP 200) or a Problem (an HTTP error). */
 export type Step = (request: StepRequest, signal: AbortSignal) => Promise<StepAnswer | Problem>;
@@ -20,20 +21,8 @@ export type Step = (request: StepRequest, signal: AbortSignal) => Promise<StepAn
  */
 export function createStep(ports: StepPorts): Step {
   return async (request, signal) => {
-    const trace = newTrace();
-    const end = await timed(trace, ports.clock, 'total', () => walk(ports, request, trace, signal)).catch(
-      (error: unknown) => (error instanceof Error ? error : new Error('something not an Error was thrown')),
-    );
-    for (const phase of PHASES) {
-      const ms = trace.phases[phase];
-      if (ms !== undefined) {
-        ports.observer.phase(phase, ms);
-      }
-    }
-    ports.observer.stepFinished(finishedStep(request, trace, ports.pack.digest, signal, end));
-    if (end instanceof Error) {
-      throw end;
-    }
+    const trace = newTrace(request.origin.from);
+    const end = await observed(ports, request, trace, signal, () => walk(ports, request, trace, signal));
     return end ?? stepAnswer(request, trace, ports.pack.digest);
   };
 }
@@ -50,20 +39,29 @@ async function walk(
     return permit;
   }
   try {
-    const draft = await writtenFunction(ports, request, trace, signal);
-    if (isProblem(draft)) {
-      return draft;
+    const early = deadlinePassed(signal, 'The deadline passed before anything was asked.');
+    const fn = early ?? (await functionOf(ports, request, trace, signal));
+    if (fn === null || isProblem(fn)) {
+      return fn;
     }
-    const fn = await admittedFunction(ports, draft, trace);
-    if (fn === null) {
-      return null;
+    const refusal = lastRefusal(request, fn, signal);
+    if (refusal !== null) {
+      return refusal;
     }
-    return (
-      lastRefusal(request, fn, signal) ?? (await runAndSettle(ports, request, fn, permit, trace, signal))
-    );
+    const end = await runAndSettle(ports, request, fn, permit, trace, signal);
+    forgetFailed(ports, request, trace, fn);
+    return end;
   } finally {
     await permit.release();
     trace.quota = await currentQuota(ports, request.tenant);
+  }
+}
+
+/** A function that raised or returned the wrong type would do so again: the next asker gets another one. */
+function forgetFailed(ports: StepPorts, request: StepRequest, trace: StepTrace, fn: AdmittedFunction): void {
+  const code = trace.failure?.code;
+  if (trace.cacheKey !== null && (code === 'exception' || code === 'result_type_mismatch')) {
+    ports.cache.evict(request.tenant.id, trace.cacheKey, fn.text);
   }
 }
 

@@ -1,10 +1,12 @@
 import { type Clock, elapsedMs } from '../clock.ts';
 import type { AdmissionRefusal } from '../contract/admission.ts';
-import type { Attempt, Failure, Quota, Timings } from '../contract/computation.ts';
+import type { Attempt, Computation, Failure, Quota, Timings } from '../contract/computation.ts';
 import type { Metered } from '../metering/permit.ts';
 import type { Prompt } from '../prompt/render.ts';
 import type { RunReport } from '../sandbox/port.ts';
 import type { Phase } from './observer.ts';
+
+type FunctionSource = Computation['function']['source'];
 
 /** What a step has come to so far. Each stage writes its part; the answer and the log line are made of it. */
 export interface StepTrace {
@@ -13,6 +15,9 @@ export interface StepTrace {
   code: string | null;
   refusal: AdmissionRefusal | null;
   readonly attempts: Attempt[];
+  functionSource: FunctionSource;
+  /** Where the function is kept in the cache; null where the cache is off. */
+  cacheKey: string | null;
   report: RunReport | null;
   failure: Failure | null;
   resultText: string | null;
@@ -21,13 +26,15 @@ export interface StepTrace {
   readonly phases: Partial<Timings>;
 }
 
-export function newTrace(): StepTrace {
+export function newTrace(functionSource: FunctionSource): StepTrace {
   return {
     prompt: null,
     codeSha256: '',
     code: null,
     refusal: null,
     attempts: [],
+    functionSource,
+    cacheKey: null,
     report: null,
     failure: null,
     resultText: null,

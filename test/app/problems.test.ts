@@ -103,8 +103,9 @@ describe('a request that is not valid', () => {
       { ...step, result_schema: { $ref: 'https://example.com/x' } },
       ['result_schema', '$ref'],
     ],
-    ['repair, which is to come', { ...step, repair: { max_attempts: 2 } }, ['repair', 'not available']],
-    ['cache, which is to come', { ...step, cache: 'use' }, ['cache', 'not available']],
+    ['no attempt at all', { ...step, repair: { max_attempts: 0 } }, ['repair.max_attempts']],
+    ['more attempts than five', { ...step, repair: { max_attempts: 6 } }, ['repair.max_attempts']],
+    ['an unknown use of the cache', { ...step, cache: 'always' }, ['cache', '"refresh"']],
     ['NaN in a source', raw(`[1,{"x":NaN}]`), ['sources[1].result', 'NaN']],
     ['Infinity in a source', raw('-Infinity'), ['sources[1].result', 'Infinity']],
     ['a number past the double range', raw('[1e400]'), ['sources[1].result', 'range']],
@@ -141,8 +142,13 @@ describe('a request that is not valid', () => {
     expect(answer.json.detail).toContain('UTF-8');
   });
 
-  it('names drafts as not available, rather than ignoring them', async () => {
-    expectProblem(await service.post('/v1/compute/draft', step), 'invalid_request');
+  it('refuses repair and cache where no model is asked', async () => {
+    const run = { code: 'def compute(data):\n    return 1\n', sources };
+    for (const member of [{ repair: { max_attempts: 2 } }, { cache: 'use' }]) {
+      const answer = await service.post('/v1/compute/run', { ...run, ...member });
+      expectProblem(answer, 'invalid_request');
+      expect(answer.json.detail).toContain('is not a known member');
+    }
   });
 
   it('names a month and a query that are none', async () => {

@@ -17,7 +17,14 @@ import { BUILT_IN_PACK_DIR, loadPack } from '../../src/prompt/pack.ts';
 import { readyOf } from '../../src/ready.ts';
 import { createSchemaChecker } from '../../src/result/schema-check.ts';
 import type { Sandbox } from '../../src/sandbox/port.ts';
-import { type FinishedStep, nullObserver, type StepObserver } from '../../src/step/observer.ts';
+import { createDraft } from '../../src/step/draft.ts';
+import { FunctionCache } from '../../src/step/function-cache.ts';
+import {
+  type FinishedStep,
+  type FunctionCacheOutcome,
+  nullObserver,
+  type StepObserver,
+} from '../../src/step/observer.ts';
 import { createStep } from '../../src/step/step.ts';
 import { createKey, openTenants } from '../../src/tenants.ts';
 import { type FakeSandbox, fakeSandbox } from './sandbox.ts';
@@ -43,6 +50,7 @@ export interface TestServiceOptions {
   readonly timeoutSeconds?: number;
   readonly ledgerPath?: string;
   readonly clock?: Clock;
+  readonly cacheEntries?: number;
   readonly version?: string;
 }
 
@@ -57,6 +65,8 @@ export interface TestService {
   readonly folder: string;
   readonly finished: readonly FinishedStep[];
   readonly unexpected: readonly unknown[];
+  /** What the function cache told, in order. */
+  readonly cached: readonly FunctionCacheOutcome[];
   readonly stopping: AbortController;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
   get(path: string): Promise<TestAnswer>;
@@ -93,10 +103,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? systemClock;
   const finished: FinishedStep[] = [];
   const unexpected: unknown[] = [];
+  const cached: FunctionCacheOutcome[] = [];
   const observer: StepObserver = {
     ...nullObserver,
     stepFinished: (step) => finished.push(step),
     unexpected: (_where, error) => unexpected.push(error),
+    functionCache: (outcome) => cached.push(outcome),
   };
   const sandbox = fakeSandbox();
   const usedSandbox = options.sandbox ?? sandbox;
@@ -121,18 +133,21 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     detailMaxBytes: 8192,
   };
   const stopping = new AbortController();
+  const ports = {
+    pack,
+    model: webhook,
+    admission,
+    cache: new FunctionCache({ entriesPerTenant: options.cacheEntries ?? 1000, observer }),
+    sandbox: usedSandbox,
+    meter,
+    checker,
+    clock,
+    observer,
+    bounds,
+  };
   const app = await buildApp({
-    step: createStep({
-      pack,
-      model: webhook,
-      admission,
-      sandbox: usedSandbox,
-      meter,
-      checker,
-      clock,
-      observer,
-      bounds,
-    }),
+    step: createStep(ports),
+    draft: createDraft(ports),
     stepReader: {
       reader,
       checker,
@@ -175,6 +190,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     folder,
     finished,
     unexpected,
+    cached,
     stopping,
     post: async (path, body, headers = {}) =>
       answerOf(

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { MAX_SOURCES } from '../../contract/request.ts';
+import { MAX_ATTEMPTS, MAX_SOURCES } from '../../contract/request.ts';
 import { RESULT_TYPES } from '../../contract/result-type.ts';
 import { MODEL_FORMATS } from '../../model/port.ts';
 import type { RouteDeps } from '../deps.ts';
@@ -33,6 +33,7 @@ export function capabilitiesRoute(app: FastifyInstance, deps: RouteDeps): void {
           prompt_bytes: deps.bounds.promptMaxBytes,
           json_depth: deps.bounds.resultMaxDepth,
           sources: MAX_SOURCES,
+          repair_max_attempts: MAX_ATTEMPTS,
         },
         modules: Object.keys(deps.pack.modules),
       };

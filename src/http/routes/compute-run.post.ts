@@ -19,6 +19,6 @@ export function runRoute(app: FastifyInstance, deps: RouteDeps): void {
         response: { 200: Type.Ref('Computation'), ...problemsOf('run') },
       },
     },
-    stepHandler(deps, readRunStep),
+    stepHandler(deps, readRunStep, deps.step),
   );
 }

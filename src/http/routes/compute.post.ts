@@ -14,11 +14,11 @@ export function computeRoute(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'compute',
         summary: 'Take one compute step',
         description:
-          'Shows the model webhook the schema of the sources, admits the function it writes, runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state.',
+          'Shows the model webhook the schema of the sources, admits the function it writes (a refused one goes back to the model, see `repair`), runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state.',
         body: Type.Ref('ComputeRequest'),
         response: { 200: Type.Ref('Computation'), ...problemsOf('step') },
       },
     },
-    stepHandler(deps, readComputeStep),
+    stepHandler(deps, readComputeStep, deps.step),
   );
 }

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isProblem, type Problem } from '../../contract/problem.ts';
 import type { StepAnswer } from '../../step/answer.ts';
+import type { DraftAnswer } from '../../step/draft.ts';
+import type { StepRequest } from '../../step/request.ts';
 import type { RouteDeps } from '../deps.ts';
 import { encodeComputation } from '../encode.ts';
 import { problemAnswer } from '../errors.ts';
@@ -10,8 +12,11 @@ import type { Call, ReadStep, StepReader } from '../steps.ts';
 
 type ReadStepFrom = (deps: StepReader, call: Call, signal: AbortSignal) => Promise<ReadStep | Problem>;
 
-/** Reads a step out of the body, takes it, and answers its Computation; one deadline over all of it. */
-export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom) {
+/** What is done with a step once it is read. */
+type Take = (request: StepRequest, signal: AbortSignal) => Promise<StepAnswer | DraftAnswer | Problem>;
+
+/** Reads a step out of the body, takes it, and answers what it came to; one deadline over all of it. */
+export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take) {
   return (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     underDeadline(reply, deps, (deadline) =>
       once(deps, http, reply, async (idempotency) => {
@@ -21,21 +26,23 @@ export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom) {
           return answerOf(read);
         }
         deadline.shorten(read.timeoutMs);
-        return answerOf(await deps.step(read.request, deadline.signal));
+        return answerOf(await take(read.request, deadline.signal));
       }),
     );
 }
 
-function answerOf(end: StepAnswer | Problem): OnceAnswer {
-  if (isProblem(end)) {
-    return { answer: problemAnswer(end), keep: end.counted === true };
+function answerOf(end: StepAnswer | DraftAnswer | Problem): OnceAnswer {
+  switch (end.kind) {
+    case 'problem':
+      return { answer: problemAnswer(end), keep: end.counted === true };
+    case 'draft':
+      // It counted nothing, but its model was paid: the key must not lead to a second call.
+      return { answer: ok(JSON.stringify(end.draft)), keep: true };
+    case 'answer':
+      return { answer: ok(encodeComputation(end)), keep: end.computation.metered.compute_runs > 0 };
   }
-  return {
-    answer: {
-      status: 200,
-      headers: { 'content-type': 'application/json; charset=utf-8' },
-      body: encodeComputation(end),
-    },
-    keep: end.computation.metered.compute_runs > 0,
-  };
+}
+
+function ok(body: string): OnceAnswer['answer'] {
+  return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body };
 }

@@ -1,5 +1,5 @@
 import type { Format } from './format.ts';
-import { asObject, noText, parseJson } from './format.ts';
+import { asObject, noText, parseJson, repairTurns } from './format.ts';
 
 /** The version of the Messages API whose request and answer are written down here. */
 const API_VERSION = '2023-06-01';
@@ -23,11 +23,11 @@ export const anthropicFormat: Format = {
   needsName: true,
   reserved: ['model', 'messages', 'system'],
 
-  body: (prompt, target) => ({
+  body: (prompt, target, { repairs }) => ({
     ...target.parameters,
     model: target.name,
     system: prompt.system,
-    messages: [{ role: 'user', content: prompt.user }],
+    messages: [{ role: 'user', content: prompt.user }, ...repairTurns(repairs)],
   }),
 
   read(text) {

@@ -1,3 +1,4 @@
+import type { Repair } from '../repair.ts';
 import type { Format } from './format.ts';
 import { asObject, noText, parseJson } from './format.ts';
 
@@ -19,7 +20,8 @@ export const computeStepFormat: Format = {
     schema: prompt.schema,
     result_type: prompt.resultType,
     prompt_pack_digest: prompt.packDigest,
-    attempt: context.attempt,
+    attempt: context.repairs.length + 1,
+    ...refusalOf(context.repairs.at(-1)),
   }),
 
   read(text, contentType) {
@@ -35,3 +37,13 @@ export const computeStepFormat: Format = {
 
   hint: () => undefined,
 };
+
+/**
+ * The last attempt's function (`code`, empty where there was none) and its first refusal; `others` are its further
+ * refusals, `text` says all of it in words for a model.
+ */
+function refusalOf(repair: Repair | undefined): { readonly refusal?: Readonly<Record<string, unknown>> } {
+  if (repair === undefined) return {};
+  const [first, ...others] = repair.refusals.map(({ admitted: _, ...refusal }) => refusal);
+  return { refusal: { code: repair.earlier, ...first, others, text: repair.text } };
+}

@@ -1,6 +1,7 @@
 import type { Prompt } from '../../prompt/render.ts';
 import type { ModelFailureReason } from '../failure.ts';
 import type { AskContext, ModelTarget } from '../port.ts';
+import type { Repair } from '../repair.ts';
 
 /** The text in which the model's function stands, or why there is none. */
 export type AnswerText =
@@ -42,4 +43,19 @@ export function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A message of a conversation with a provider's model. */
+interface Message {
+  readonly role: 'assistant' | 'user';
+  readonly content: string;
+}
+
+/** The turns after the task, oldest first: what the model wrote, and why that was refused. */
+export function repairTurns(repairs: readonly Repair[]): readonly Message[] {
+  return repairs.flatMap(({ earlier, text }) => [
+    // An empty message is refused by the Messages API and breaks chat templates that want roles in turn.
+    { role: 'assistant', content: earlier.trim() === '' ? '(nothing)' : earlier },
+    { role: 'user', content: text },
+  ]);
 }

@@ -1,5 +1,5 @@
 import type { AnswerText, Format } from './format.ts';
-import { asObject, noText, parseJson } from './format.ts';
+import { asObject, noText, parseJson, repairTurns } from './format.ts';
 
 /**
  * A Chat Completions request (OpenAI, and vLLM, Ollama, LiteLLM, llama.cpp server, which speak it too). Sends
@@ -11,12 +11,13 @@ export const openaiFormat: Format = {
   needsName: true,
   reserved: ['model', 'messages'],
 
-  body: (prompt, target) => ({
+  body: (prompt, target, { repairs }) => ({
     ...target.parameters,
     model: target.name,
     messages: [
       { role: 'system', content: prompt.system },
       { role: 'user', content: prompt.user },
+      ...repairTurns(repairs),
     ],
   }),
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Problem } from '../../../src/contract/problem.ts';
-import type { AskContext, ModelOutcome, ModelTarget } from '../../../src/model/port.ts';
+import type { AskContext, ModelOutcome, ModelTarget, NoFunctionReply } from '../../../src/model/port.ts';
 import type { Draft } from '../../../src/model/reply.ts';
 import { createWebhookModel, type WebhookModelOptions } from '../../../src/model/webhook.ts';
 import type { Prompt } from '../../../src/prompt/render.ts';
@@ -19,7 +19,7 @@ export const prompt = {
   resultSchema: null,
 } as unknown as Prompt;
 
-export const context: AskContext = { id: '0197-step', attempt: 1, traceparent: null };
+export const context: AskContext = { id: '0197-step', repairs: [], traceparent: null };
 
 export function target(url: string, more: Partial<ModelTarget> = {}): ModelTarget {
   return {
@@ -61,8 +61,9 @@ export async function asking(
   };
 }
 
-export function problemOf(ended: Draft | Problem): Problem | null {
-  return 'kind' in ended ? ended : null;
+export function problemOf(ended: Draft | NoFunctionReply | Problem): Problem | null {
+  if (!('kind' in ended)) return null;
+  return ended.kind === 'no_function' ? ended.problem : ended;
 }
 
 /** A clock that stands at `at`. */

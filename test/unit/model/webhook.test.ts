@@ -13,6 +13,7 @@ import {
   startScriptedModel,
 } from '../../fakes/scripted-model.ts';
 import { asking, clockAt, context, FUNCTION, prompt, target } from './asking.ts';
+import { refusedImport } from './repairs.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const open: ScriptedModel[] = [];
@@ -99,7 +100,7 @@ describe('a request', () => {
 
   test('for a repaired function has an id of its own, as it is another message', async () => {
     const server = await scripted(FUNCTION);
-    await asking(target(server.url), { context: { ...context, attempt: 2 } });
+    await asking(target(server.url), { context: { ...context, repairs: [refusedImport()] } });
     expect(server.requests[0]?.headers['webhook-id']).toBe('0197-step-2');
     expect(server.requests[0]?.json).toMatchObject({ id: '0197-step', attempt: 2 });
   });

@@ -40,7 +40,7 @@ function expectSame(a: Prompt, b: Prompt): void {
       computeStepFormat.body(
         prompt,
         { ...target, format: 'compute-step' },
-        { id: 'x', attempt: 1, traceparent: null },
+        { id: 'x', repairs: [], traceparent: null },
       ),
     );
   expect(body(b)).toBe(body(a));

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import type { AdmittedFunction } from '../admission/admit.ts';
+import { canonicalSource } from '../admission/source-text.ts';
+import { elapsedMs } from '../clock.ts';
+import type { AdmissionRefusal } from '../contract/admission.ts';
+import type { Attempt } from '../contract/computation.ts';
+import { isProblem, type Problem } from '../contract/problem.ts';
+import type { ModelTarget } from '../model/port.ts';
+import { NO_FUNCTION, type Repair, repairOf, repairOfNone } from '../model/repair.ts';
+import type { Draft } from '../model/reply.ts';
+import type { Prompt } from '../prompt/render.ts';
+import { deadlinePassed } from './deadline.ts';
+import type { StepPorts } from './ports.ts';
+
+/** A function to be written: what is asked of whom, and how often at most. */
+export interface Commission {
+  readonly id: string;
+  readonly prompt: Prompt;
+  readonly target: ModelTarget;
+  readonly traceparent: string | null;
+  readonly maxAttempts: number;
+}
+
+/** What writing came to, and every attempt it took. */
+export type Written = (
+  | { readonly kind: 'admitted'; readonly fn: AdmittedFunction }
+  | { readonly kind: 'not_admitted'; readonly refusal: AdmissionRefusal; readonly source: string }
+  | { readonly kind: 'failed'; readonly problem: Problem }
+) & { readonly attempts: readonly Attempt[]; readonly admissionMs: number };
+
+type WritingPorts = Pick<StepPorts, 'model' | 'admission' | 'observer' | 'clock'>;
+
+/**
+ * Asks the model until a function is admitted, `maxAttempts` times at most. A refused function and a reply without
+ * one go back with their refusals; nothing else does, and any other failure of the model ends it at once.
+ */
+export async function writeFunction(
+  ports: WritingPorts,
+  { id, prompt, target, traceparent, maxAttempts }: Commission,
+  signal: AbortSignal,
+): Promise<Written> {
+  const attempts: Attempt[] = [];
+  const repairs: Repair[] = [];
+  let admissionMs = 0;
+  const failed = (problem: Problem): Written => ({ kind: 'failed', problem, attempts, admissionMs });
+  for (;;) {
+    const reply = await ports.model.ask(prompt, target, { id, repairs, traceparent }, signal);
+    // Whatever the model was doing then: it is the request that ended, not the webhook that failed.
+    const ended = deadlinePassed(signal, 'The deadline passed while the model was being asked; nothing ran.');
+    if (ended !== null) {
+      return failed(ended);
+    }
+    if (isProblem(reply)) {
+      return failed(reply);
+    }
+    const last = repairs.length + 1 >= maxAttempts;
+    if (isDraft(reply)) {
+      const startNs = ports.clock.monotonicNs();
+      const verdict = ports.admission.admit(reply);
+      if (!('rule_id' in verdict)) {
+        admissionMs += elapsedMs(ports.clock, startNs);
+        attempts.push({ code_sha256: verdict.sha256, admission: { admitted: true } });
+        return { kind: 'admitted', fn: verdict, attempts, admissionMs };
+      }
+      ports.observer.admissionRefused(verdict.rule_id);
+      attempts.push({ code_sha256: draftDigest(reply), admission: verdict });
+      if (!last) {
+        const [, ...others] = ports.admission.all(reply);
+        repairs.push(repairOf(reply, [verdict, ...others]));
+      }
+      admissionMs += elapsedMs(ports.clock, startNs);
+      if (last) {
+        return { kind: 'not_admitted', refusal: verdict, source: reply.source, attempts, admissionMs };
+      }
+    } else {
+      attempts.push({ code_sha256: '', admission: NO_FUNCTION });
+      if (last) {
+        return failed(reply.problem);
+      }
+      repairs.push(repairOfNone(reply));
+    }
+  }
+}
+
+function isDraft(reply: Draft | { readonly kind: 'no_function' }): reply is Draft {
+  return !('kind' in reply);
+}
+
+/** SHA-256 of a refused draft in the form in which an admitted one is digested, so that attempts can be compared. */
+export function draftDigest(draft: Draft): string {
+  return createHash('sha256').update(canonicalSource(draft.source).text, 'utf8').digest('hex');
+}
