@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 import { createAdmission } from './admission/admit.ts';
-import { ADMITTED_BUILTINS } from './admission/builtins.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { DETAIL_MAX_BYTES, engineSandbox, packOf } from './compose-sandbox.ts';
 import type { Config } from './config.ts';
 import { isProblem } from './contract/problem.ts';
 import { buildApp } from './http/app.ts';
@@ -12,18 +10,17 @@ import { buildMetricsApp } from './http/metrics-app.ts';
 import { SERVED_ROUTES } from './http/served-routes.ts';
 import { createBodyReader } from './json/read.ts';
 import type { Ledger } from './metering/ledger.ts';
-import { parseLedgerUrl } from './metering/ledger-url.ts';
+import { type LedgerLocation, parseLedgerUrl } from './metering/ledger-url.ts';
 import { createMeter } from './metering/meter.ts';
+import { openLedger } from './metering/open-ledger.ts';
 import type { Meter } from './metering/permit.ts';
-import { createSqlLedger } from './metering/sql-ledger.ts';
-import { sqliteDialect } from './metering/sqlite-dialect.ts';
 import { type ModelConfig, modelConfigFaults } from './model/choose.ts';
 import { createWebhookModel } from './model/webhook.ts';
-import { BUILT_IN_PACK_DIR, loadPack, type Pack, PackFault } from './prompt/pack.ts';
+import type { Pack } from './prompt/pack.ts';
 import { readyOf } from './ready.ts';
 import { createSchemaChecker } from './result/schema-check.ts';
-import { createDockerSandbox } from './sandbox/docker.ts';
-import { SANDBOX_IMAGE_FOLDER, sandboxImageTag } from './sandbox/image.ts';
+import type { Sandbox } from './sandbox/port.ts';
+import { createRemoteSandbox } from './sandbox/remote.ts';
 import { createDraft } from './step/draft.ts';
 import { FunctionCache } from './step/function-cache.ts';
 import { combineObservers, type StepObserver } from './step/observer.ts';
@@ -33,7 +30,6 @@ import { createLogger, type ServiceLog } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { openTenants, type Tenants, tenantModel } from './tenants.ts';
 
-const DETAIL_MAX_BYTES = 8 * 1024;
 /** Held answers with an Idempotency-Key, over all tenants. */
 const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
 const PRUNE_EVERY_MS = 24 * 3600 * 1000;
@@ -73,9 +69,8 @@ export async function composeService(
   if ('faults' in parts) {
     return parts;
   }
-  const { pack, tenants, operatorModel, ledgerPath } = parts;
-  const ledger = createSqlLedger({
-    dialect: sqliteDialect({ path: ledgerPath }),
+  const { pack, tenants, operatorModel, ledgerAt } = parts;
+  const ledger = openLedger(ledgerAt, {
     clock,
     observe: (op, ms) => observer.ledgerOp(op, ms / 1000),
   });
@@ -92,22 +87,7 @@ export async function composeService(
       dropped: (reason) => observer.unexpected('ledger_write_dropped', reason),
     },
   });
-  const sandbox = createDockerSandbox({
-    dockerHost: config.DOCKER_HOST,
-    image: config.SANDBOX_IMAGE ?? sandboxImageTag(Object.keys(pack.modules)),
-    instanceId: randomUUID(),
-    seccomp: readFileSync(`${SANDBOX_IMAGE_FOLDER}seccomp.json`, 'utf8'),
-    setup: { modules: pack.modules, builtins: [...ADMITTED_BUILTINS] },
-    memoryMb: config.SANDBOX_MEMORY_MB,
-    cpus: config.SANDBOX_CPUS,
-    wallSeconds: config.SANDBOX_WALL_SECONDS,
-    runtime: config.SANDBOX_RUNTIME,
-    poolSize: config.SANDBOX_POOL_SIZE,
-    maxConcurrency: config.SANDBOX_MAX_CONCURRENCY,
-    queueLimit: config.SANDBOX_QUEUE_LIMIT,
-    clock,
-    observer,
-  });
+  const sandbox = sandboxOf(config, pack, clock, observer);
   const model = createWebhookModel({
     timeoutMs: config.MODEL_TIMEOUT_SECONDS * 1000,
     allowedHosts: config.MODEL_ALLOWED_HOSTS,
@@ -202,7 +182,7 @@ interface Parts {
   readonly pack: Pack;
   readonly tenants: Tenants;
   readonly operatorModel: ModelConfig | null;
-  readonly ledgerPath: string;
+  readonly ledgerAt: Exclude<LedgerLocation, { kind: 'invalid' }>;
 }
 
 /** Reads every file the service is made from, and reports the faults of all of them at once. */
@@ -212,13 +192,7 @@ async function readParts(
   observer: StepObserver,
 ): Promise<Parts | StartFaults> {
   const faults: string[] = [];
-  const pack = await loadPack(config.PROMPT_PACK_DIR ?? BUILT_IN_PACK_DIR).catch((error: unknown) => {
-    if (!(error instanceof PackFault)) {
-      throw error;
-    }
-    faults.push(...error.faults.map((fault) => `PROMPT_PACK_DIR: ${fault}`));
-    return null;
-  });
+  const pack = await packOf(config.PROMPT_PACK_DIR, faults);
   const operatorModel = operatorModelOf(config);
   if (operatorModel !== null) {
     faults.push(...modelConfigFaults(operatorModel, 'MODEL_WEBHOOK_URL'));
@@ -244,7 +218,19 @@ async function readParts(
     }
     return { faults };
   }
-  return { pack, tenants, operatorModel, ledgerPath: location.path };
+  return { pack, tenants, operatorModel, ledgerAt: location };
+}
+
+/** The sandbox in this process or in `sandboxd`: the same port. With the latter this process opens no engine. */
+function sandboxOf(config: Config, pack: Pack, clock: Clock, observer: StepObserver): Sandbox {
+  if (config.SANDBOXD_SOCKET === null) {
+    return engineSandbox(config, pack, clock, observer);
+  }
+  return createRemoteSandbox({
+    socketPath: config.SANDBOXD_SOCKET,
+    maxRuns: config.SANDBOX_MAX_CONCURRENCY + config.SANDBOX_QUEUE_LIMIT,
+    clock,
+  });
 }
 
 function operatorModelOf(config: Config): ModelConfig | null {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { parseLedgerUrl } from './metering/ledger-url.ts';
 
 /** How a setting's text becomes a value; throws an Error whose message is the fix. */
 type Parse<T> = (text: string) => T;
@@ -86,6 +87,24 @@ function webUrl(value: string): string {
   return value;
 }
 
+/** The kernel's structure has room for 107 bytes, and what is longer would be cut without a word. */
+const SOCKET_PATH_MAX_BYTES = 107;
+
+function socketPath(value: string): string {
+  if (!value.startsWith('/') || value.includes('\0') || Buffer.byteLength(value) > SOCKET_PATH_MAX_BYTES) {
+    throw new Error(`must be an absolute path of at most ${SOCKET_PATH_MAX_BYTES} bytes`);
+  }
+  return value;
+}
+
+function ledgerUrl(value: string): string {
+  const location = parseLedgerUrl(value);
+  if (location.kind === 'invalid') {
+    throw new Error(location.detail.replace(/^LEDGER_URL /, ''));
+  }
+  return value;
+}
+
 function hostList(value: string): readonly string[] {
   const hosts = value.split(/[\s,]+/).filter((host) => host !== '');
   for (const host of hosts) {
@@ -126,8 +145,9 @@ export const SETTINGS = {
   }),
   LEDGER_URL: setting({
     default: 'sqlite:./data/ledger.db',
-    parse: matching(/^sqlite:.+/, 'must be sqlite:<file>, such as sqlite:./data/ledger.db'),
-    help: 'Where runs are counted: sqlite:<file>.',
+    secret: true,
+    parse: ledgerUrl,
+    help: 'Where runs are counted: sqlite:<file>, or postgres://… for several replicas.',
   }),
   LEDGER_RETENTION_DAYS: setting({
     default: 400,
@@ -138,7 +158,13 @@ export const SETTINGS = {
     default: null,
     shown: 'the local socket',
     parse: matching(/^(unix|tcp|http):\/\/.+/, 'must be unix:///path or tcp://host:port'),
-    help: 'The container engine.',
+    help: 'The container engine; not used by a serve that has SANDBOXD_SOCKET.',
+  }),
+  SANDBOXD_SOCKET: setting<string | null>({
+    default: null,
+    shown: 'empty: embedded',
+    parse: socketPath,
+    help: 'Unix socket of `compute-step sandboxd`; empty: serve holds the engine itself.',
   }),
   BODY_MAX_BYTES: setting({
     default: 32 * MIB,
@@ -283,9 +309,37 @@ export const SETTINGS = {
 } as const;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Read = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> };
-/** The settings, checked and frozen. */
-export type Config = Read & { readonly TENANTS_FILE: string };
+type Name = keyof typeof SETTINGS;
+type Read<N extends Name> = { readonly [K in N]: Value<(typeof SETTINGS)[K]> };
+
+/** The settings that `sandboxd` reads; a wrong value of another is not its business. */
+export const SANDBOXD_SETTINGS = [
+  'SANDBOXD_SOCKET',
+  'DOCKER_HOST',
+  'SANDBOX_POOL_SIZE',
+  'SANDBOX_MAX_CONCURRENCY',
+  'SANDBOX_QUEUE_LIMIT',
+  'SANDBOX_WALL_SECONDS',
+  'SANDBOX_MEMORY_MB',
+  'SANDBOX_CPUS',
+  'SANDBOX_IMAGE',
+  'SANDBOX_RUNTIME',
+  'BODY_MAX_BYTES',
+  'BODY_INFLIGHT_MAX_BYTES',
+  'JSON_MAX_DEPTH',
+  'RESULT_MAX_BYTES',
+  'REQUEST_TIMEOUT_SECONDS',
+  'PROMPT_PACK_DIR',
+  'LOG_LEVEL',
+  'SHUTDOWN_GRACE_SECONDS',
+] as const satisfies readonly Name[];
+
+/** The settings of `serve`, checked and frozen. */
+export type Config = Read<Name> & { readonly TENANTS_FILE: string };
+/** Those of whichever process holds the engine. */
+export type SandboxConfig = Read<(typeof SANDBOXD_SETTINGS)[number]>;
+/** The settings of `sandboxd`. */
+export type SandboxdConfig = SandboxConfig & { readonly SANDBOXD_SOCKET: string };
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Every fault of the settings, one line each. Never holds a value of a secret. */
@@ -295,13 +349,41 @@ export interface ConfigFaults {
 }
 
 /**
- * Reads the settings from the environment into a frozen Config, or reports every fault at once. An empty
+ * Reads the settings of `serve` from the environment into a frozen Config, or reports every fault at once. An empty
  * variable counts as not set, as Compose sets unset variables to "".
  */
 export function loadConfig(env: Environment = process.env): Config | ConfigFaults {
   const faults: string[] = [];
+  const config = readSettings(Object.keys(SETTINGS) as Name[], env, faults);
+  if (config.TENANTS_FILE === null) {
+    faults.push('TENANTS_FILE is required: make one with `compute-step key create --tenant <name>`');
+  }
+  return faults.length > 0 ? { kind: 'faults', faults } : (Object.freeze(config) as unknown as Config);
+}
+
+/** Reads the settings of `sandboxd` the same way: no tenants, no ledger, no listener of a network. */
+export function loadSandboxdConfig(env: Environment = process.env): SandboxdConfig | ConfigFaults {
+  const faults: string[] = [];
+  const config = readSettings(SANDBOXD_SETTINGS, env, faults);
+  if (config.SANDBOXD_SOCKET === null) {
+    faults.push('SANDBOXD_SOCKET is required: the path to listen on, which serve is given too');
+  }
+  return faults.length > 0
+    ? { kind: 'faults', faults }
+    : (Object.freeze(config) as unknown as SandboxdConfig);
+}
+
+/** Reads LEDGER_URL alone, for a command that only reads the ledger. */
+export function loadLedgerUrl(env: Environment = process.env): string | ConfigFaults {
+  const faults: string[] = [];
+  const { LEDGER_URL } = readSettings(['LEDGER_URL'], env, faults);
+  return faults.length > 0 ? { kind: 'faults', faults } : (LEDGER_URL as string);
+}
+
+function readSettings(names: readonly Name[], env: Environment, faults: string[]): Record<string, unknown> {
   const config: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
+  for (const name of names) {
+    const spec = SETTINGS[name] as Setting<unknown>;
     const given = rawValue(env, name, spec, faults);
     if (given === null) {
       config[name] = typeof spec.default === 'function' ? spec.default() : spec.default;
@@ -313,14 +395,7 @@ export function loadConfig(env: Environment = process.env): Config | ConfigFault
       faults.push(`${name} ${(error as Error).message}`);
     }
   }
-  if (config.TENANTS_FILE === null) {
-    faults.push('TENANTS_FILE is required: make one with `compute-step key create --tenant <name>`');
-  }
-  if ((env.SANDBOXD_SOCKET ?? '') !== '') {
-    // Going on with the engine in this process would be less isolation than was asked for.
-    faults.push('SANDBOXD_SOCKET is not available in this version: leave it out');
-  }
-  return faults.length > 0 ? { kind: 'faults', faults } : (Object.freeze(config) as unknown as Config);
+  return config;
 }
 
 function rawValue(env: Environment, name: string, spec: Setting<unknown>, faults: string[]): string | null {
@@ -341,9 +416,10 @@ function rawValue(env: Environment, name: string, spec: Setting<unknown>, faults
   return direct === undefined || direct === '' ? null : direct;
 }
 
-/** The settings as an aligned table: name, default, help. */
-export function settingsTable(): string {
-  const rows = (Object.entries(SETTINGS) as [string, Setting<unknown>][]).map(([name, spec]) => [
+/** Settings as an aligned table: name, default, help; all of them, or those named. */
+export function settingsTable(names = Object.keys(SETTINGS) as readonly Name[]): string {
+  const all = names.map((name) => [name, SETTINGS[name] as Setting<unknown>] as const);
+  const rows = all.map(([name, spec]) => [
     name,
     spec.shown ?? String(spec.default),
     spec.secret === true ? `${spec.help} Also as ${name}_FILE.` : spec.help,

@@ -3,16 +3,25 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import closeWithGrace from 'close-with-grace';
 import { composeService } from './compose.ts';
-import { loadConfig, settingsTable } from './config.ts';
+import { startSandboxd } from './compose-sandboxd.ts';
+import { readLedgerMonth } from './compose-usage.ts';
+import { loadConfig, loadLedgerUrl, loadSandboxdConfig, SANDBOXD_SETTINGS, settingsTable } from './config.ts';
+import { MONTH } from './metering/months.ts';
+import { EXPORT_FORMATS, exportUsage } from './metering/usage-export.ts';
 import { createKey } from './tenants.ts';
 
 const USAGE = `compute-step <command>
 
   serve                  the HTTP API; settings come from the environment (serve --help lists them)
+  sandboxd               the sandbox in a process of its own, which alone holds the engine; serve reaches it by
+                         SANDBOXD_SOCKET (sandboxd --help lists its settings)
   key create             a new API key and its tenants-file entry
       --tenant <id>      lower-case letters, digits, - and _
       --runs <n>         compute_runs a month; "unlimited" for no cap
       --seconds <n>      compute_seconds a month; "unlimited" for no cap
+  usage export           every tenant's counts of a month, for billing; reads LEDGER_URL
+      --month <yyyy-mm>  UTC month; one that can still grow is marked as not closed
+      --format <f>       json (the default) or csv
 `;
 
 /** A word on standard output; nothing else in the service writes there but the log. */
@@ -51,6 +60,25 @@ async function serve(args: readonly string[]): Promise<void> {
   process.on('SIGHUP', () => service.reloadTenants());
   closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => service.close());
   await service.listen();
+}
+
+async function sandboxd(args: readonly string[]): Promise<void> {
+  if (args.includes('--help') || args.includes('-h')) {
+    say(`Settings of \`compute-step sandboxd\` (environment)\n\n${settingsTable(SANDBOXD_SETTINGS)}`);
+    return;
+  }
+  if (args.length > 0) {
+    return refuse(['sandboxd takes no arguments but --help; settings come from the environment']);
+  }
+  const config = loadSandboxdConfig();
+  if ('kind' in config) {
+    return refuse(config.faults);
+  }
+  const daemon = await startSandboxd(config);
+  if ('faults' in daemon) {
+    return refuse(daemon.faults);
+  }
+  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => daemon.close());
 }
 
 const KEY_OPTIONS = {
@@ -98,11 +126,45 @@ function cap(text: string | undefined): number | null | undefined {
   return text !== undefined && /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
 }
 
+const EXPORT_OPTIONS = {
+  month: { type: 'string' },
+  format: { type: 'string', default: 'json' },
+} as const;
+
+async function exportUsageCommand(args: readonly string[]): Promise<void> {
+  let values: { month?: string; format: string };
+  try {
+    ({ values } = parseArgs({ args: [...args], options: EXPORT_OPTIONS }));
+  } catch (error) {
+    return refuse([(error as Error).message, '', USAGE]);
+  }
+  const { month = '' } = values;
+  const format = EXPORT_FORMATS.find((name) => name === values.format);
+  const ledgerUrl = loadLedgerUrl();
+  const faults = [
+    ...(MONTH.test(month) ? [] : ['--month must be a UTC month written yyyy-mm, such as 2026-11']),
+    ...(format === undefined ? [`--format must be one of ${EXPORT_FORMATS.join(', ')}`] : []),
+    ...(typeof ledgerUrl === 'string' ? [] : ledgerUrl.faults),
+  ];
+  if (faults.length > 0 || format === undefined || typeof ledgerUrl !== 'string') {
+    return refuse(faults);
+  }
+  const counted = await readLedgerMonth(ledgerUrl, month);
+  if ('faults' in counted) {
+    return refuse(counted.faults);
+  }
+  process.stdout.write(exportUsage(counted, format));
+}
+
 const [command, ...rest] = process.argv.slice(2);
 if (command === 'serve') {
   await serve(rest);
+} else if (command === 'sandboxd') {
+  await sandboxd(rest);
 } else if (command === 'key' && rest[0] === 'create') {
   createKeyCommand(rest.slice(1));
+} else if (command === 'usage' && rest[0] === 'export') {
+  await exportUsageCommand(rest.slice(1));
 } else if (command === undefined || command === '--help' || command === 'help') {
   say(USAGE);
 } else if (command === '--version') {

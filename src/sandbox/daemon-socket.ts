@@ -1,5 +1,6 @@
-import { lstatSync, type Stats, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, type Stats, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
+import { dirname } from 'node:path';
 
 /** Why the daemon cannot listen: one line that names the setting and the fix. */
 export class SocketFault extends Error {
@@ -15,7 +16,6 @@ const PROBE_MS = 1000;
 
 const FAULTS: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist: make it',
-  ENOTDIR: 'its folder is no folder: choose another path',
   EACCES: 'its folder may not be written: give this user the right to',
   EROFS: 'its folder is read-only: choose another path',
   EADDRINUSE: 'another process took the path just now: leave one of the two',
@@ -31,12 +31,12 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
     return;
   } catch (error) {
     if (codeOf(error) !== 'EADDRINUSE') {
-      throw faultOf(error);
+      throw faultOf(error, path);
     }
   }
   await removeStale(path);
   await listen(server, path).catch((error: unknown) => {
-    throw faultOf(error);
+    throw faultOf(error, path);
   });
 }
 
@@ -98,8 +98,9 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown';
 }
 
-function faultOf(error: unknown): SocketFault {
-  const code = codeOf(error);
+function faultOf(error: unknown, path: string): SocketFault {
+  // Node says EACCES for a folder that is not there, too.
+  const code = existsSync(dirname(path)) ? codeOf(error) : 'ENOENT';
   return new SocketFault(
     `SANDBOXD_SOCKET cannot be listened on (${code}): ${FAULTS[code] ?? 'check the path'}`,
   );

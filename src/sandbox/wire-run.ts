@@ -98,13 +98,12 @@ function limitsOf(value: unknown): RunLimits | null {
   if (!isObject(value)) {
     return null;
   }
-  const given: Readonly<Record<string, unknown>> = Object.assign(Object.create(null), value);
-  const wallMs = given.wall_ms;
-  const memoryMb = wholeNumber(given.memory_mb, 1, MEMORY_MAX_MB);
-  const resultMaxBytes = wholeNumber(given.result_max_bytes, 1, UINT32_MAX);
-  const resultMaxDepth = wholeNumber(given.result_max_depth, 1, 10_000);
-  const detailMaxBytes = wholeNumber(given.detail_max_bytes, 0, UINT32_MAX);
-  const decimalAsString = given.decimal_as_string;
+  const wallMs = value.wall_ms;
+  const memoryMb = wholeNumber(value.memory_mb, 1, MEMORY_MAX_MB);
+  const resultMaxBytes = wholeNumber(value.result_max_bytes, 1, UINT32_MAX);
+  const resultMaxDepth = wholeNumber(value.result_max_depth, 1, 10_000);
+  const detailMaxBytes = wholeNumber(value.detail_max_bytes, 0, UINT32_MAX);
+  const decimalAsString = value.decimal_as_string;
   if (
     typeof wallMs !== 'number' ||
     !(wallMs > 0 && wallMs <= HOUR_MS) ||

@@ -102,11 +102,10 @@ export class FrameDecoder {
   }
 }
 
-/** A JSON object out of a payload, without a prototype to inherit from, or null. */
+/** A JSON object out of a payload, or null. */
 export function jsonObject(payload: Buffer): Readonly<Record<string, unknown>> | null {
   const value = jsonValue(payload);
-  // Own members only: a header that says nothing of a field must not find one on Object.prototype.
-  return isObject(value) ? Object.assign(Object.create(null), value) : null;
+  return isObject(value) ? value : null;
 }
 
 /** A JSON value out of a payload; undefined if it is none. */

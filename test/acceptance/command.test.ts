@@ -65,7 +65,7 @@ describe('compute-step', () => {
       SANDBOX_MEMORY_MB: 'lots',
       MODEL_SIGNING_SECRET: 'hunter2',
       MODEL_WEBHOOK_URL: 'ftp://models.example.com',
-      SANDBOXD_SOCKET: '/run/x.sock',
+      SANDBOXD_SOCKET: 'run/x.sock',
     });
     expect(status).toBe(2);
     expect(stdout).toBe('');

@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Config, loadConfig, SETTINGS, settingsTable } from '../../src/config.ts';
+import {
+  type Config,
+  loadConfig,
+  loadSandboxdConfig,
+  SANDBOXD_SETTINGS,
+  SETTINGS,
+  settingsTable,
+} from '../../src/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'compute-step-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -71,6 +78,9 @@ describe('settings', () => {
     ['DOCKER_HOST', '/var/run/docker.sock'],
     ['LEDGER_URL', 'postgres://x'],
     ['LOG_LEVEL', 'loud'],
+    ['SANDBOXD_SOCKET', 'sandboxd.sock'],
+    // The kernel would cut it, and listen somewhere else.
+    ['SANDBOXD_SOCKET', `/${'s'.repeat(107)}`],
     ['MODEL_WEBHOOK_URL', 'models.example.com'],
     ['MODEL_WEBHOOK_URL', 'https://user:pass@models.example.com'],
     ['MODEL_WEBHOOK_FORMAT', 'gemini'],
@@ -102,8 +112,29 @@ describe('settings', () => {
     expect(load({ PORT_FILE: file }).PORT).toBe(8080);
   });
 
-  it('refuse a socket of the sandbox daemon rather than going on with less isolation', () => {
-    expect(faults({ SANDBOXD_SOCKET: '/run/sandboxd.sock' })).toContain('SANDBOXD_SOCKET');
+  it('take an absolute path for the socket of the sandbox daemon, or none', () => {
+    expect(load({}).SANDBOXD_SOCKET).toBeNull();
+    expect(load({ SANDBOXD_SOCKET: '/run/compute-step/sandboxd.sock' })).toMatchObject({
+      SANDBOXD_SOCKET: '/run/compute-step/sandboxd.sock',
+    });
+  });
+
+  it('of the sandbox daemon are its own: a socket, no tenants, and no fault of what it does not read', () => {
+    const config = loadSandboxdConfig({
+      SANDBOXD_SOCKET: '/run/s',
+      PORT: 'x',
+      LEDGER_URL: 'y',
+      SANDBOX_CPUS: '2',
+    });
+    expect(config).toMatchObject({ SANDBOXD_SOCKET: '/run/s', SANDBOX_CPUS: 2, RESULT_MAX_BYTES: 4_194_304 });
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.keys(config).sort()).toEqual([...SANDBOXD_SETTINGS].sort());
+    expect(loadSandboxdConfig({ SANDBOX_CPUS: 'x' })).toMatchObject({
+      faults: [
+        expect.stringMatching(/^SANDBOX_CPUS must/),
+        expect.stringMatching(/^SANDBOXD_SOCKET is required/),
+      ],
+    });
   });
 
   it('are all in the table, with a help text', () => {
