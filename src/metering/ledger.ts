@@ -28,6 +28,7 @@ export const LEDGER_OPS = [
   'leave',
   'prune',
   'verify',
+  'export',
 ] as const;
 export type LedgerOp = (typeof LEDGER_OPS)[number];
 
@@ -78,6 +79,17 @@ export interface LedgerMismatch {
   readonly journal: number;
 }
 
+/** One tenant's counts of a month. */
+export type TenantMonth = Omit<Usage, 'month'>;
+
+/** A month of all tenants, by tenant id. */
+export interface LedgerMonth {
+  readonly month: string;
+  /** Nothing can be added any more: a later month has begun, and no permit of this one is open. */
+  readonly closed: boolean;
+  readonly tenants: readonly TenantMonth[];
+}
+
 /**
  * What the meter needs of a store. Each method is one transaction that is durable when its promise resolves,
  * and throws LedgerUnavailable when the store cannot do it now. Months are `yyyy-mm` in UTC; "now's month" is
@@ -117,5 +129,7 @@ export interface Ledger {
   prune(before: Date): Promise<number>;
   /** Compares the totals with the journal; an empty list is a sound ledger. */
   verify(): Promise<readonly LedgerMismatch[]>;
+  /** Every tenant's counts of a month, for billing. */
+  month(month: string, now: Date): Promise<LedgerMonth>;
   close(): Promise<void>;
 }

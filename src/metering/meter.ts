@@ -4,6 +4,7 @@ import { type Problem, problem } from '../contract/problem.ts';
 import { createKeptWrites } from './kept-writes.ts';
 import { knownKeyProblem } from './known-key-problem.ts';
 import { type Lease, type Ledger, LedgerUnavailable, type Recovery } from './ledger.ts';
+import { MONTH } from './months.ts';
 import type { Meter } from './permit.ts';
 import { quotaProblem } from './quota-problem.ts';
 import { createPermit } from './run-permit.ts';
@@ -28,7 +29,6 @@ export interface MeterOptions {
   readonly events?: MeterEvents;
 }
 
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 const UNAVAILABLE_RETRY_SECONDS = 2;
 
 /**

@@ -1,3 +1,6 @@
+/** A month as the ledger writes it, `yyyy-mm`. */
+export const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+
 /** The UTC month of a moment, `yyyy-mm`. */
 export function utcMonth(at: Date): string {
   return at.toISOString().slice(0, 7);

@@ -2,9 +2,9 @@ import { type Problem, problem } from '../contract/problem.ts';
 import { monthEnd } from './months.ts';
 import type { QuotaRefusal } from './quota.ts';
 
-/** The 429 of a refusal: which meter, how much of it is used, its limit, when it resets and when to come back. */
+/** The 429 of a refusal: which meter, how much of it is used, its limit, both meters, and when to come back. */
 export function quotaProblem(refusal: QuotaRefusal): Problem {
-  const { code, meter, used, limit, month, openPermits, retryAfterSeconds } = refusal;
+  const { code, meter, used, limit, month, openPermits, retryAfterSeconds, state, quotas } = refusal;
   const resetsAt = monthEnd(month).toISOString();
   const detail =
     code === 'quota_exceeded'
@@ -12,6 +12,19 @@ export function quotaProblem(refusal: QuotaRefusal): Problem {
       : `${meter}: ${used} of ${limit} are used in ${month} and ${openPermits} open runs hold the rest. Try again.`;
   return problem(code, detail, {
     retryAfterSeconds,
-    extra: { meter, used, limit, open_permits: openPermits, month, resets_at: resetsAt },
+    extra: {
+      meter,
+      used,
+      limit,
+      open_permits: openPermits,
+      month,
+      resets_at: resetsAt,
+      quota: {
+        month,
+        compute_runs: { used: state.usedRuns, limit: quotas.computeRuns },
+        compute_seconds: { used: state.usedSeconds, limit: quotas.computeSeconds },
+        resets_at: resetsAt.replace('.000Z', 'Z'),
+      },
+    },
   });
 }

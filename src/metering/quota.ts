@@ -20,6 +20,9 @@ export interface QuotaRefusal {
   readonly limit: number;
   readonly month: string;
   readonly retryAfterSeconds: number;
+  /** What was judged: both meters. */
+  readonly state: QuotaState;
+  readonly quotas: Quotas;
 }
 
 /** Open runs end within seconds, so asking again soon is right. */
@@ -37,16 +40,17 @@ export function judgeQuota(state: QuotaState, quotas: Quotas, month: string, now
     { meter: 'compute_seconds', used: state.usedSeconds, limit: quotas.computeSeconds },
   ] as const;
   const { openPermits } = state;
+  const judged = { openPermits, month, state, quotas };
   for (const { meter, used, limit } of meters) {
     if (limit !== null && used >= limit) {
       const retryAfterSeconds = secondsToMonthEnd(month, now);
-      return { code: 'quota_exceeded', meter, used, openPermits, limit, month, retryAfterSeconds };
+      return { code: 'quota_exceeded', meter, used, limit, retryAfterSeconds, ...judged };
     }
   }
   for (const { meter, used, limit } of meters) {
     if (limit !== null && used + openPermits >= limit) {
       const retryAfterSeconds = RESERVED_RETRY_SECONDS;
-      return { code: 'quota_reserved', meter, used, openPermits, limit, month, retryAfterSeconds };
+      return { code: 'quota_reserved', meter, used, limit, retryAfterSeconds, ...judged };
     }
   }
   return null;

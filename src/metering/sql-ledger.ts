@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { Ledger, OpenResult } from './ledger.ts';
-import type { RunOutcome, Usage } from './permit.ts';
+import type { Usage } from './permit.ts';
 import { judgeQuota } from './quota.ts';
 import { createSqlAccess, type LedgerObserver } from './sql-access.ts';
 import type { SqlDialect } from './sql-dialect.ts';
 import { knownKey } from './sql-known-key.ts';
+import { monthOfAll, outcomesOf } from './sql-month.ts';
 import { RECOVERY_BATCH, recoverDead, writeLease } from './sql-recovery.ts';
 import { PRUNE_BATCH, pruneBatch } from './sql-retention.ts';
 import { LIVE_STATES } from './sql-schema.ts';
@@ -109,16 +110,7 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
       access.read('usage', async (db): Promise<Usage> => {
         const counted = month ?? (await monthInForce(db, now));
         const state = await quotaState(db, tenant, counted, false);
-        const rows = await db
-          .selectFrom('monthly_outcomes')
-          .select(['outcome', 'runs'])
-          .where('month', '=', counted)
-          .where('tenant', '=', tenant)
-          .where('runs', '>', 0)
-          .orderBy('outcome')
-          .execute();
-        const outcomes: Partial<Record<RunOutcome, number>> = {};
-        for (const { outcome, runs } of rows) outcomes[outcome] = Number(runs);
+        const outcomes = (await outcomesOf(db, counted, tenant)).get(tenant) ?? {};
         return {
           tenant,
           month: counted,
@@ -162,6 +154,8 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
     },
 
     verify: () => access.read('verify', findMismatches),
+
+    month: (month, now) => access.read('export', (db) => monthOfAll(db, month, now)),
 
     close: () => access.close(),
   };

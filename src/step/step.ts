@@ -74,7 +74,8 @@ async function openPermit(ports: StepPorts, request: StepRequest): Promise<Permi
       cause: failing.map((state) => `${state.check}: ${state.detail}`).join('; '),
     });
   }
-  return ports.meter.open(request.tenant.id, quotasOf(request.tenant), request.id, ports.pack.digest);
+  const { id, tenant, idempotency } = request;
+  return ports.meter.open(tenant.id, quotasOf(tenant), id, ports.pack.digest, idempotency);
 }
 
 /** A tenant's caps as the meter takes them. */

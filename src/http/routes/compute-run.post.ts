@@ -14,7 +14,7 @@ export function runRoute(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'run',
         summary: 'Run a function you have',
         description:
-          'For a function that your own model wrote, an approved draft, or a replay on new data. Asks no model; counts like any run.',
+          'For a function that your own model wrote, an approved draft, or a replay on new data. Asks no model; counts like any run. Answers that know the quota carry RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), a policy a meter, in the units requests and compute-seconds.',
         body: Type.Ref('RunRequest'),
         response: { 200: Type.Ref('Computation'), ...problemsOf('run') },
       },

@@ -14,7 +14,7 @@ export function computeRoute(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'compute',
         summary: 'Take one compute step',
         description:
-          'Shows the model webhook the schema of the sources, admits the function it writes (a refused one goes back to the model, see `repair`), runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state.',
+          'Shows the model webhook the schema of the sources, admits the function it writes (a refused one goes back to the model, see `repair`), runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state. Answers that know the quota carry RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), a policy a meter, in the units requests and compute-seconds.',
         body: Type.Ref('ComputeRequest'),
         response: { 200: Type.Ref('Computation'), ...problemsOf('step') },
       },

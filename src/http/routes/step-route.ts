@@ -8,6 +8,7 @@ import { encodeComputation } from '../encode.ts';
 import { problemAnswer } from '../errors.ts';
 import { underDeadline } from '../hang-up.ts';
 import { type OnceAnswer, once } from '../once.ts';
+import { rateLimitHeaders } from '../rate-limit.ts';
 import type { Call, ReadStep, StepReader } from '../steps.ts';
 
 type ReadStepFrom = (deps: StepReader, call: Call, signal: AbortSignal) => Promise<ReadStep | Problem>;
@@ -26,7 +27,10 @@ export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take)
           return answerOf(read);
         }
         deadline.shorten(read.timeoutMs);
-        return answerOf(await take(read.request, deadline.signal));
+        const end = await take(read.request, deadline.signal);
+        // Beside the answer, not in it: an answer that is kept for its key would tell an old quota.
+        reply.headers(rateLimitHeaders(end, deps.clock.now()));
+        return answerOf(end);
       }),
     );
 }
