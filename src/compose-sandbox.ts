@@ -32,11 +32,12 @@ export function engineSandbox(
   pack: Pack,
   clock: Clock,
   observer: SandboxObserver,
+  instanceId: string = randomUUID(),
 ): Sandbox {
   return createDockerSandbox({
     dockerHost: config.DOCKER_HOST,
     image: config.SANDBOX_IMAGE ?? sandboxImageTag(Object.keys(pack.modules)),
-    instanceId: randomUUID(),
+    instanceId,
     seccomp: readFileSync(`${SANDBOX_IMAGE_FOLDER}seccomp.json`, 'utf8'),
     setup: { modules: pack.modules, builtins: [...ADMITTED_BUILTINS] },
     memoryMb: config.SANDBOX_MEMORY_MB,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { DestinationStream } from 'pino';
 import { createAdmission } from './admission/admit.ts';
 import { systemClock } from './clock.ts';
@@ -32,7 +33,8 @@ export async function startSandboxd(
     return { faults };
   }
   const admission = await createAdmission(pack.modules);
-  const sandbox = engineSandbox(config, pack, systemClock, log.observer);
+  const instanceId = randomUUID();
+  const sandbox = engineSandbox(config, pack, systemClock, log.observer, instanceId);
   try {
     const daemon = await startSandboxDaemon({
       socketPath: config.SANDBOXD_SOCKET,
@@ -57,6 +59,8 @@ export async function startSandboxd(
       },
     });
     log.info('listening', config.SANDBOXD_SOCKET);
+    // The label of its containers, for whoever looks for them on the engine.
+    log.info('instance', instanceId);
     // Asked once here, so that the log says what is wrong before anybody else asks.
     void sandbox.readiness().then((states) => {
       for (const state of states) {

@@ -5,20 +5,23 @@ import { DEMO_STEPS } from '../../examples/demo/steps.ts';
 import { ComputationSchema } from '../../src/contract/computation.ts';
 import { faultChecker } from '../../src/contract/faults.ts';
 import { labelledContainers } from '../fakes/containers.ts';
-import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
+import { type BuiltService, SHAPES, startBuiltService } from '../fakes/running-service.ts';
 
 const checkComputation = faultChecker(ComputationSchema);
 const echo = 'def compute(data):\n    return data["x"]\n';
 
-describe('one compute step over HTTP, on a real container', () => {
+describe.each(SHAPES)('one compute step over HTTP, on a real container, $shape', ({ sandboxd }) => {
   let built: BuiltService;
   beforeAll(async () => {
     built = await startBuiltService({
+      sandboxd,
       answer: ({ user }) => DEMO_STEPS.find((step) => user.includes(step.instruction))?.reply ?? echo,
     });
     await built.ready();
   });
-  afterAll(() => built.stop());
+  afterAll(async () => {
+    expect(await built.stop()).toBe(0);
+  });
 
   it.each([
     '9007199254740993',
@@ -77,7 +80,7 @@ describe('one compute step over HTTP, on a real container', () => {
       webhook: built.model.requests
         .map(({ body, rawHeaders }) => `${body} ${rawHeaders.join(' ')}`)
         .join('\n'),
-      log: built.log.join('\n'),
+      log: [...built.log, ...(built.sandboxd?.log ?? [])].join('\n'),
       metrics: await built.metrics(),
       ledger: built.ledgerBytes().toString('latin1'),
     };

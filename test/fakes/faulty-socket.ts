@@ -11,6 +11,8 @@ export interface FaultySocket {
   readonly dockerHost: string;
   /** Text received by all connections so far. */
   readonly received: readonly string[];
+  /** Connections there have been. */
+  readonly connections: number;
   /** Connections that are open. */
   readonly open: number;
   close(): Promise<void>;
@@ -28,7 +30,9 @@ export async function startFaultySocket(script: SocketScript): Promise<FaultySoc
   const path = join(folder, 'engine.sock');
   const sockets = new Set<Socket>();
   const received: string[] = [];
+  let connections = 0;
   const server = createServer((socket) => {
+    connections += 1;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
@@ -41,6 +45,9 @@ export async function startFaultySocket(script: SocketScript): Promise<FaultySoc
   return {
     dockerHost: `unix://${path}`,
     received,
+    get connections() {
+      return connections;
+    },
     get open() {
       return sockets.size;
     },

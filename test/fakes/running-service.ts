@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AS_BUILT, type RunningService, startService } from '../../examples/demo/service.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
 import { createKey } from '../../src/tenants.ts';
+import { type RunningSandboxd, startSandboxd } from './running-sandboxd.ts';
 import {
   type ScriptedAnswer,
   type ScriptedModel,
@@ -11,11 +12,19 @@ import {
   startScriptedModel,
 } from './scripted-model.ts';
 
+/** The two ways to deploy the service: the engine in its own process, and in that of `sandboxd`. */
+export const SHAPES = [
+  { shape: 'embedded', sandboxd: false },
+  { shape: 'with sandboxd', sandboxd: true },
+] as const;
+
 /** The built service in a process of its own, with a scripted webhook, over real HTTP. */
 export interface BuiltService {
   readonly service: RunningService;
   readonly model: ScriptedModel;
   readonly key: string;
+  /** The process that holds its engine, or null where it does so itself. */
+  readonly sandboxd: RunningSandboxd | null;
   /** Everything it logged. */
   readonly log: readonly string[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
@@ -40,11 +49,17 @@ export interface HttpAnswer {
 
 const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** Starts the built service (dist/) with the given settings over those every test needs. */
+/**
+ * Starts the built service (dist/) with the given settings over those every test needs. With `sandboxd` the settings go
+ * to that process too, and the API is given an engine that does not exist.
+ */
 export async function startBuiltService(options: {
+  readonly sandboxd?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly tenant?: Partial<Tenant>;
   readonly answer?: (request: ScriptedRequest) => ScriptedAnswer | Promise<ScriptedAnswer>;
+  /** How node runs it; as it was built if left out. */
+  readonly command?: readonly string[];
 }): Promise<BuiltService> {
   const folder = mkdtempSync(join(tmpdir(), 'compute-step-built-'));
   const model = await startScriptedModel({
@@ -54,6 +69,9 @@ export async function startBuiltService(options: {
   const { key, entry } = createKey('acme', 10_000, null);
   writeFileSync(join(folder, 'tenants.json'), JSON.stringify({ tenants: [{ ...entry, ...options.tenant }] }));
   const log: string[] = [];
+  const sandboxd = options.sandboxd
+    ? await startSandboxd({ ...options.env, SANDBOXD_SOCKET: join(folder, 'sandboxd.sock') })
+    : null;
   const service = await startService(
     {
       PORT: '0',
@@ -65,9 +83,12 @@ export async function startBuiltService(options: {
       MODEL_SIGNING_SECRET: SIGNING_SECRET,
       MODEL_ALLOWED_HOSTS: model.hostPort,
       ...options.env,
+      ...(sandboxd === null
+        ? {}
+        : { SANDBOXD_SOCKET: sandboxd.socketPath, DOCKER_HOST: 'unix:///nonexistent/engine.sock' }),
     },
     (line) => log.push(line),
-    AS_BUILT,
+    options.command ?? AS_BUILT,
   );
   const call = async (path: string, init: RequestInit = {}): Promise<HttpAnswer> => {
     const answer = await fetch(`${service.api}${path}`, {
@@ -89,6 +110,7 @@ export async function startBuiltService(options: {
     service,
     model,
     key,
+    sandboxd,
     log,
     get,
     post: (path, body, headers = {}) =>
@@ -118,7 +140,7 @@ export async function startBuiltService(options: {
       return Buffer.concat(files.map((file) => readFileSync(join(file.parentPath, file.name))));
     },
     stop: async () => {
-      const code = await service.stop();
+      const code = (await service.stop()) || ((await sandboxd?.stop()) ?? 0);
       await model.close();
       rmSync(folder, { recursive: true, force: true });
       return code;
