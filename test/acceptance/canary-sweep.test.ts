@@ -19,6 +19,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const values = createCanaries();
 /** What a caller or a model says in its own words: the webhook and the caller see it, nothing that is kept does. */
 const told = createCanaries();
+/** What a model says instead of a function. It may hear its own words again, nobody else hears them. */
+const said = createCanaries();
 
 const data = values.dataset();
 const [first] = JSON.parse(data) as { name: string }[];
@@ -122,19 +124,19 @@ const PATHS: Readonly<Record<string, Path>> = {
   'a model that answers 500 with the prompt': {
     reply: ({ body, rawHeaders }) => ({
       status: 500,
-      headers: { 'retry-after': values.text(), 'x-error': values.text(), 'content-type': values.text() },
-      body: `${values.text()} ${rawHeaders.join(' ')} ${body.toString('utf8')}`,
+      headers: { 'retry-after': said.text(), 'x-error': said.text(), 'content-type': said.text() },
+      body: `${said.text()} ${rawHeaders.join(' ')} ${body.toString('utf8')}`,
     }),
     ends: 'model_failed',
   },
   'a model that redirects': {
-    reply: () => ({ status: 302, headers: { location: `https://${values.text()}.example/` } }),
+    reply: () => ({ status: 302, headers: { location: `https://${said.text()}.example/` } }),
     ends: 'model_failed',
   },
-  'a model that answers no function': { reply: () => `I cannot. ${values.text()}`, ends: 'model_failed' },
-  'a model that answers no JSON': { reply: () => ({ body: values.text() }), ends: 'model_failed' },
+  'a model that answers no function': { reply: () => `I cannot. ${said.text()}`, ends: 'model_failed' },
+  'a model that answers no JSON': { reply: () => ({ body: said.text() }), ends: 'model_failed' },
   'a model that answers another shape': {
-    reply: () => ({ body: JSON.stringify({ error: values.text() }) }),
+    reply: () => ({ body: JSON.stringify({ error: said.text() }) }),
     ends: 'model_failed',
   },
   'a model that closes the connection': { reply: () => ({ reset: true }), ends: 'model_failed' },
@@ -160,6 +162,7 @@ const started = Date.now();
 let built: BuiltService;
 let folder: string;
 let keys: Record<'plain' | 'spent' | 'detail' | 'url', string>;
+let authorized: RequestInit;
 let events: ReturnType<typeof followEngineEvents>;
 const stderr: string[] = [];
 /** What the engine and the host showed while a function held the data. */
@@ -201,6 +204,7 @@ beforeAll(async () => {
     },
   });
   built.service.process.stderr?.on('data', (chunk: string | Buffer) => stderr.push(String(chunk)));
+  authorized = { headers: { authorization: `Bearer ${keys.plain}` } };
   await built.ready();
 });
 afterAll(async () => {
@@ -254,6 +258,7 @@ describe('an answer holds nothing of the data but the result', () => {
     } else {
       expect(values.find(answer.all)).toEqual([]);
     }
+    expect(said.find(answer.all)).toEqual([]);
   });
 
   it('a quota that is spent', async () => {
@@ -280,6 +285,14 @@ describe('an answer holds nothing of the data but the result', () => {
     const large = values.dataset(BODY_MAX_BYTES / 2_000);
     const answer = await post(bodyOf('large', {}, large));
     expect(endOf(answer)).toBe('body_too_large');
+    expect(values.find(answer.all)).toEqual([]);
+  });
+
+  it.each(['/v1/compute/prompt', '/v1/compute/draft'])('%s, which runs nothing', async (path) => {
+    const body = bodyOf(instructionOf('a result of values'));
+    const answer = await post(body, { path });
+    expect(answer.status).toBe(200);
+    expect(answer.json.prompt?.text ?? answer.json.text ?? answer.all).toContain('by_person');
     expect(values.find(answer.all)).toEqual([]);
   });
 
@@ -468,9 +481,7 @@ describe('a run that holds the data', () => {
     gone.abort();
     expect(await run).toBe('gone');
     await until(async () => {
-      const usage = await fetch(`${built.service.api}/v1/usage`, {
-        headers: { authorization: `Bearer ${keys.plain}` },
-      });
+      const usage = await fetch(`${built.service.api}/v1/usage`, authorized);
       return ((await usage.json()) as { outcomes: Record<string, number> }).outcomes.cancelled === 1;
     });
   });
@@ -506,7 +517,8 @@ describe('after all of it', () => {
   it('no sink holds a canary, and each would be found there', async () => {
     const metrics = await built.metrics();
     const ledger = built.ledgerBytes();
-    const exitCode = await stopped();
+    const usage = await (await fetch(`${built.service.api}/v1/usage`, authorized)).text();
+    const exitCode = await built.stop();
     const sinks: Record<string, Buffer> = {
       webhook: Buffer.concat(
         built.model.requests.map(({ path, rawHeaders, body }) =>
@@ -518,6 +530,7 @@ describe('after all of it', () => {
       metrics: Buffer.from(metrics),
       ledger,
       events: Buffer.from(await events.stop()),
+      usage: Buffer.from(usage),
       ...during,
     };
     expect(exitCode).toBe(0);
@@ -526,18 +539,21 @@ describe('after all of it', () => {
       log: '"level":10',
       metrics: 'compute_runs_total',
       ledger: 'result_not_json',
+      usage: 'result_not_json',
       events: 'compute-step.instance',
     };
     for (const [sink, text] of Object.entries(known)) expect(sinks[sink]?.includes(text), sink).toBe(true);
+    const found: Record<string, unknown> = {};
     for (const [sink, bytes] of Object.entries(sinks)) {
-      const kinds = ['text', 'number', 'uuid', ...(sink === 'webhook' ? [] : ['secret'])] as const;
-      expect(values.find(bytes, kinds as never), sink).toEqual([]);
+      const ofValues = values.find(bytes, sink === 'webhook' ? ['text', 'number', 'uuid'] : undefined);
       // Instructions, functions, schemas and tools' names go to the webhook and are kept nowhere.
-      if (sink !== 'webhook') expect(told.find(bytes), sink).toEqual([]);
-      for (const key of Object.values(keys)) expect(bytes.includes(key), sink).toBe(false);
+      const ofWords = sink === 'webhook' ? [] : [told, said].flatMap((words) => words.find(bytes));
+      const ofKeys = Object.entries(keys).filter(([, key]) => bytes.includes(key));
+      if (ofValues.length + ofWords.length + ofKeys.length > 0) found[sink] = { ofValues, ofWords, ofKeys };
       const seeded = Buffer.concat([bytes, Buffer.from(JSON.stringify({ msg: values.text() })), bytes]);
       expect(values.find(seeded), sink).not.toEqual([]);
     }
+    expect(found).toEqual({});
     expect(told.find(sinks.webhook ?? '')).not.toEqual([]);
   });
 
@@ -556,11 +572,6 @@ describe('after all of it', () => {
     expect(holding).toEqual([join(folder, 'seeded.txt')]);
   });
 });
-
-/** Stops the service once; its files are gone then. */
-function stopped(): Promise<number | null> {
-  return built.stop();
-}
 
 async function until(reached: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; !(await reached()); attempt += 1) {
