@@ -73,6 +73,9 @@ async function throughCache(
   const joined = await cache.writing.join(
     flightKey(tenant, key, origin.target, origin.maxAttempts),
     async (shared) => {
+      if (origin.cache === 'use') {
+        observer.functionCache('miss');
+      }
       const written = await writeFunction(ports, commission(request, origin, prompt), shared);
       if (written.kind === 'admitted') {
         cache.store(tenant, key, { text: written.fn.text, attempts: written.attempts });
@@ -82,13 +85,15 @@ async function throughCache(
     signal,
   );
   if (joined.kind === 'left') {
-    return problem('deadline_exceeded', 'The deadline passed while the model was being asked; nothing ran.');
+    return problem(
+      'deadline_exceeded',
+      'The deadline passed while the function was being written; nothing ran.',
+    );
   }
   if (!joined.led) {
+    // No call of its own was paid for.
+    observer.functionCache('hit');
     trace.functionSource = 'cache';
-  }
-  if (origin.cache === 'use') {
-    observer.functionCache(joined.led ? 'miss' : 'hit');
   }
   return joined.value;
 }

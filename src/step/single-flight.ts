@@ -28,10 +28,23 @@ export class SingleFlight<T> {
     const known = this.#flights.get(key);
     const flight = known ?? this.#begin(key, begin);
     flight.waiting += 1;
-    let leave = (): void => {};
+    let there = true;
+    const leave = (): void => {
+      flight.waiting -= there ? 1 : 0;
+      there = false;
+      if (flight.waiting === 0) {
+        // Before it has ended: the next caller must not join work that is being given up.
+        this.#forget(key, flight);
+        flight.controller.abort(new DOMException('every caller has left', 'AbortError'));
+      }
+    };
+    let onAbort = leave;
     const left = new Promise<Joined<T>>((resolve) => {
-      leave = () => resolve({ kind: 'left' });
-      signal.addEventListener('abort', leave, { once: true });
+      onAbort = () => {
+        leave();
+        resolve({ kind: 'left' });
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
     });
     try {
       return await Promise.race([
@@ -39,13 +52,8 @@ export class SingleFlight<T> {
         left,
       ]);
     } finally {
-      signal.removeEventListener('abort', leave);
-      flight.waiting -= 1;
-      if (flight.waiting === 0) {
-        // Before it has ended: the next caller must not join work that is being given up.
-        this.#forget(key, flight);
-        flight.controller.abort(new DOMException('every caller has left', 'AbortError'));
-      }
+      signal.removeEventListener('abort', onAbort);
+      leave();
     }
   }
 

@@ -5,7 +5,7 @@ import { elapsedMs } from '../clock.ts';
 import type { AdmissionRefusal } from '../contract/admission.ts';
 import type { Attempt } from '../contract/computation.ts';
 import { isProblem, type Problem } from '../contract/problem.ts';
-import type { ModelTarget } from '../model/port.ts';
+import type { AskContext, ModelTarget, NoFunctionReply } from '../model/port.ts';
 import { NO_FUNCTION, type Repair, repairOf, repairOfNone } from '../model/repair.ts';
 import type { Draft } from '../model/reply.ts';
 import type { Prompt } from '../prompt/render.ts';
@@ -44,12 +44,7 @@ export async function writeFunction(
   let admissionMs = 0;
   const failed = (problem: Problem): Written => ({ kind: 'failed', problem, attempts, admissionMs });
   for (;;) {
-    const reply = await ports.model.ask(prompt, target, { id, repairs, traceparent }, signal);
-    // Whatever the model was doing then: it is the request that ended, not the webhook that failed.
-    const ended = deadlinePassed(signal, 'The deadline passed while the model was being asked; nothing ran.');
-    if (ended !== null) {
-      return failed(ended);
-    }
+    const reply = await ask(ports, prompt, target, { id, repairs, traceparent }, signal);
     if (isProblem(reply)) {
       return failed(reply);
     }
@@ -80,6 +75,24 @@ export async function writeFunction(
       repairs.push(repairOfNone(reply));
     }
   }
+}
+
+/** One reply. Whatever the model was doing when the request ended: it is not the webhook that failed. */
+async function ask(
+  { model }: WritingPorts,
+  prompt: Prompt,
+  target: ModelTarget,
+  context: AskContext,
+  signal: AbortSignal,
+): Promise<Draft | NoFunctionReply | Problem> {
+  const ended = () =>
+    deadlinePassed(signal, 'The deadline passed while the function was being written; nothing ran.');
+  const early = ended();
+  if (early !== null) {
+    return early;
+  }
+  const reply = await model.ask(prompt, target, context, signal);
+  return ended() ?? reply;
 }
 
 function isDraft(reply: Draft | { readonly kind: 'no_function' }): reply is Draft {
