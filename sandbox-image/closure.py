@@ -25,7 +25,7 @@ PROBE = """
 import json, sys
 sys.path.insert(0, sys.argv[2])
 sys.modules.update({name: None for name in sys.argv[3:]})
-import harness, warnings, __future__
+import harness, harness_probe, warnings, __future__
 with open(sys.argv[1]) as file:
     missing = sys.modules["harness_walls"].load_modules({name: [] for name in json.load(file)})[1]
 if missing:

@@ -1,5 +1,8 @@
 """PID 1 of a sandbox container: one SETUP in, READY out, one JOB in, ANSWER out, exit.
 
+With `"probe": true` in SETUP it never takes a job: it tells what the container is like from inside, then goes over
+its memory limit.
+
 What runs here is untrusted from the moment the job's code starts, and shares this process: the service treats the
 answer as hostile and takes no verdict on time, memory or size from it.
 """
@@ -24,6 +27,7 @@ PROTOCOL = 1
 SOURCE_NAME = "<compute>"
 EXIT_FAULT = 70
 EXIT_DEADLINE = 75
+EXIT_OVER_LIMIT = 76
 # After its limit the service kills the container; this is for the case that the service is gone.
 BACKSTOP_SECONDS = 1
 PATH_MAX_STEPS = 100
@@ -154,6 +158,19 @@ def answer(job, offered):
     return reply, result
 
 
+def probe(channel):
+    """A probe's whole work: its facts, and then more memory than there is, which should end it."""
+    import harness_probe
+
+    request = channel.setup()
+    if request is None:
+        return
+    facts = harness_probe.facts(request["hidden"], request["sealed"])
+    channel.send(b"F", json.dumps(facts).encode("ascii"))
+    harness_probe.allocate(request["over_bytes"])
+    _exit(EXIT_OVER_LIMIT)
+
+
 def serve():
     """The whole life of the process. Returns where the input ended before a job."""
     channel = Channel()
@@ -169,10 +186,13 @@ def serve():
 
     warnings.simplefilter("ignore")
     loaded, missing = load_modules(table)
+    ready = {"protocol": PROTOCOL, "python": sys.version.split()[0], "missing": missing, "pid": getpid()}
+    if setup.get("probe") is True:
+        channel.send(b"R", json.dumps(ready).encode("ascii"))
+        return probe(channel)
     harness_names.learn_modules()
     offered = build_walls(table, loaded, builtin_names)
     gc_freeze()
-    ready = {"protocol": PROTOCOL, "python": sys.version.split()[0], "missing": missing, "pid": getpid()}
     channel.send(b"R", json.dumps(ready).encode("ascii"))
     job = channel.job()
     if job is None:

@@ -97,8 +97,10 @@ export function readAnswer(payload: Buffer, bounds: AnswerBounds): Answer {
       if (result.byteLength > bounds.resultMaxBytes) {
         return { kind: 'tooLarge', ...reading };
       }
-      if (scanValue(result, { maxDepth: bounds.resultMaxDepth }).kind !== 'scanned') {
-        return { kind: 'garbled' };
+      const scanned = scanValue(result, { maxDepth: bounds.resultMaxDepth });
+      if (scanned.kind !== 'scanned') {
+        // An honest object may have more keys than are looked through for repeated ones (OBJECT_KEYS_MAX).
+        return scanned.code === 'too_many_keys' ? { kind: 'tooLarge', ...reading } : { kind: 'garbled' };
       }
       return { kind: 'returned', result, printed: detail(header.printed, bounds), ...reading };
     }

@@ -64,7 +64,24 @@ const HOST_FACT_PATHS = [
   '/sys/devices/virtual/dmi',
 ];
 
-const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+/** Mounted read-only in every container. */
+export const READONLY_PATHS: readonly string[] = [
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/irq',
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+];
+
+/** The one place that is still writable in a read-only root: everybody may make message queues there. */
+const WRITABLE_PATHS = ['/dev/mqueue'];
+
+/** Shows nothing of itself in any container. */
+export const MASKED_PATHS: readonly string[] = [
+  ...ENGINE_MASKED_PATHS,
+  ...HOST_FACT_PATHS,
+  ...WRITABLE_PATHS,
+];
 
 /**
  * The create options of every container, and the only place they are made: nothing of a request stands in them
@@ -102,7 +119,7 @@ export function containerSpec(settings: ContainerSettings): Docker.ContainerCrea
       CapAdd: [],
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges', `seccomp=${settings.seccomp}`],
-      MaskedPaths: [...ENGINE_MASKED_PATHS, ...HOST_FACT_PATHS],
+      MaskedPaths: [...MASKED_PATHS],
       ReadonlyPaths: [...READONLY_PATHS],
       // The same number twice: no swap.
       Memory: memoryBytes,

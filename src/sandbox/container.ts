@@ -47,11 +47,18 @@ export interface StartOptions {
 const READY_MAX_MS = 15_000;
 const READY_MAX_BYTES = 64 * 1024;
 
+/** A container whose harness has said that it is ready, before it is known what for. */
+export interface StartedHarness {
+  readonly id: string;
+  readonly stream: ContainerStream;
+  readonly report: HarnessReport;
+}
+
 /**
  * Creates, attaches to and starts one container and waits for its harness: create -> attach (before the start, so
  * that no byte is missed) -> start -> SETUP -> READY. Rejects with an EngineError, and removes what it created.
  */
-export async function startContainer(options: StartOptions): Promise<ReadyContainer> {
+export async function startHarness(options: StartOptions): Promise<StartedHarness> {
   const { engine, fleet, place, spec, signal } = options;
   let id: string;
   try {
@@ -67,13 +74,18 @@ export async function startContainer(options: StartOptions): Promise<ReadyContai
     stream = new ContainerStream(await engine.attach(id, signal), reader, READY_MAX_BYTES);
     await engine.start(id, signal);
     stream.send([options.setup]);
-    const harness = await harnessReport(stream, reader, signal);
-    return readyContainer(options, id, stream, harness);
+    return { id, stream, report: await harnessReport(stream, reader, signal) };
   } catch (error) {
     stream?.drop();
     void fleet.retire(id);
     throw error;
   }
+}
+
+/** The same for a container that takes one job. */
+export async function startContainer(options: StartOptions): Promise<ReadyContainer> {
+  const { id, stream, report } = await startHarness(options);
+  return readyContainer(options, id, stream, report);
 }
 
 function readyContainer(

@@ -226,6 +226,7 @@ class DockerSandbox implements Sandbox {
     for (const [, stop] of runs) {
       stop.abort(new Error('the sandbox is closing'));
     }
+    this.#launcher.close();
     const emptied = async (): Promise<void> => {
       await this.#pool.close();
       await Promise.allSettled(runs.map(([run]) => run));

@@ -1,14 +1,22 @@
 import { Agent } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { type EngineAddress, parseEngineAddress } from './engine-address.ts';
 import { boundedCall, EngineError } from './engine-call.ts';
+import { type MeasuredUsage, measuredUsage, type ReportedEnds, reportedEnds } from './engine-replies.ts';
 
 /** How a container stands, as the engine sees it. */
 export interface ContainerState {
   readonly running: boolean;
   readonly exitCode: number;
   readonly oomKilled: boolean;
+}
+
+/** A look-out for an engine that goes away or changes. */
+export interface EngineWatch {
+  readonly ended: Promise<void>;
+  /** Ends the watch; `ended` resolves. */
+  stop(): void;
 }
 
 /** One container carrying our label. */
@@ -42,8 +50,15 @@ export interface Engine {
   /** Resolves when the container has ended. */
   wait(id: string, ms: number): Promise<void>;
   state(id: string): Promise<ContainerState>;
-  /** Whether the engine's recent events, up to a moment, hold an out-of-memory report on a container. */
-  reportedOom(id: string, until: Date): Promise<boolean>;
+  /** What the engine's recent events, up to a moment, say of a container's end: out of memory, a client's kill. */
+  reportedEnds(id: string, until: Date): Promise<ReportedEnds>;
+  /** What the engine measured of a running container so far. */
+  usage(id: string, ms: number): Promise<MeasuredUsage>;
+  /**
+   * Resolves once the engine is being watched; `ended` then resolves when the connection ends, as it does when the
+   * engine restarts, or when the engine tells of a change of its own settings.
+   */
+  watch(): Promise<EngineWatch>;
   /** SIGKILL. A container that has ended or is gone is fine too. */
   kill(id: string): Promise<void>;
   /** Removes by force. Resolves only when the engine confirms it or knows no such container. */
@@ -120,18 +135,23 @@ export function createDockerEngine(dockerHost: string | null): Engine {
         const { State } = await docker.getContainer(id).inspect({ abortSignal });
         return { running: State.Running, exitCode: State.ExitCode, oomKilled: State.OOMKilled };
       }),
-    reportedOom: (id, until) =>
+    reportedEnds: (id, until) =>
       boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
         // A moment that has passed makes the engine answer from its buffer (256 events) and end.
         const query = {
           since: 1,
           until: until.getTime() / 1000,
-          filters: { container: [id], event: ['oom'] },
+          filters: { container: [id], event: ['oom', 'kill'] },
         };
-        const events = await get(docker, '/events?', abortSignal, query);
-        // One event comes parsed, several as their bytes, none as no bytes.
-        return Buffer.isBuffer(events) ? events.byteLength > 0 : events !== null;
+        return reportedEnds(await get(docker, '/events?', abortSignal, query));
       }),
+    usage: (id, ms) =>
+      boundedCall(ms, undefined, async (abortSignal) => {
+        // One reading; without `one-shot` the engine waits a second for another one to compare it with.
+        const query = { stream: false, 'one-shot': true };
+        return measuredUsage(await get(docker, `/containers/${id}/stats?`, abortSignal, query));
+      }),
+    watch: () => boundedCall(CALL_MS.query, undefined, (abortSignal) => watchEngine(docker, abortSignal)),
     kill: (id) =>
       boundedCall(CALL_MS.kill, undefined, async (abortSignal) => {
         // 409: it is not running any more.
@@ -148,6 +168,38 @@ export function createDockerEngine(dockerHost: string | null): Engine {
       }),
     close: () => agent.destroy(),
   };
+}
+
+/** Holds the engine's stream of events about itself open. Its bytes say no more than that something has changed. */
+function watchEngine(docker: Docker, abortSignal: AbortSignal): Promise<EngineWatch> {
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort();
+  abortSignal.addEventListener('abort', onAbort, { once: true });
+  const options = {
+    path: '/events?',
+    method: 'GET',
+    isStream: true,
+    statusCodes: { 200: true },
+    abortSignal: stop.signal,
+    options: { filters: { type: ['daemon'] } },
+  };
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(options, (error: unknown, answer: unknown) => {
+      abortSignal.removeEventListener('abort', onAbort);
+      if (error !== null && error !== undefined) {
+        reject(error);
+        return;
+      }
+      const stream = answer as Readable;
+      const ended = new Promise<void>((end) => {
+        for (const event of ['data', 'end', 'close', 'error']) {
+          stream.on(event, () => end());
+        }
+      });
+      void ended.then(() => stream.destroy());
+      resolve({ ended, stop: () => stop.abort() });
+    });
+  });
 }
 
 /** GET of an engine's path. dockerode's own calls for these take no abort signal. */

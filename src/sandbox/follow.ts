@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { abortedByDeadline } from './abort.ts';
 import type { ContainerStream } from './container-stream.ts';
 import type { Engine } from './engine.ts';
+import type { MeasuredUsage } from './engine-replies.ts';
 import { exitVerdict, observeExit } from './exit.ts';
 import { FRAME_ANSWER, FrameReader } from './frames.ts';
 import type { ContainerJob } from './job.ts';
@@ -13,6 +14,8 @@ export type Ending = {
   readonly wallNs: bigint;
   readonly outputBytes: number;
   readonly exitCode: number | null;
+  /** What the engine measured, where the run was ended by us: of one that has ended by itself it tells no more. */
+  readonly measured: MeasuredUsage | null;
 } & (
   | { readonly kind: 'answered'; readonly payload: Buffer }
   | { readonly kind: 'killed'; readonly reason: KillReason }
@@ -20,6 +23,9 @@ export type Ending = {
 
 /** A harness that has answered exits at once: one that has not within this time did not write that answer. */
 export const EXIT_GRACE_MS = 800;
+
+/** A look at a run's usage before its end, for which it may go on so much longer; past it there is none. */
+const USAGE_MAX_MS = 150;
 
 /** A container that is ready, and the engine it runs on. */
 export interface JobSite {
@@ -55,7 +61,7 @@ export async function followJob(site: JobSite, job: ContainerJob, signal: AbortS
     // The seal is the harness's word that it exits with 0 next.
     return answered(site, reader, 0, wallNs);
   }
-  return confirm(site, reader, wallNs, signal);
+  return confirm(site, reader, wallNs, job.wallMs, signal);
 }
 
 /** The stream has ended, or there is an answer that a clean end must confirm. */
@@ -63,6 +69,7 @@ async function confirm(
   site: JobSite,
   reader: FrameReader,
   wallNs: bigint,
+  wallMs: number,
   signal: AbortSignal,
 ): Promise<Ending> {
   const { clock, engine, id, stream } = site;
@@ -79,17 +86,20 @@ async function confirm(
   const exit = await observeExit(engine, id, clock);
   const { outputBytes } = stream;
   if (exit.kind === 'lost') {
-    return { kind: 'killed', reason: 'sandbox_lost', exitCode: null, wallNs, outputBytes };
+    return { kind: 'killed', reason: 'sandbox_lost', exitCode: null, wallNs, outputBytes, measured: null };
   }
   if (exit.exitCode === 0 && reader.state === 'complete' && reader.trailingBytes === 0) {
     return answered(site, reader, exit.exitCode, wallNs);
   }
-  return { kind: 'killed', reason: exitVerdict(exit), exitCode: exit.exitCode, wallNs, outputBytes };
+  // Past its limit it was ended by a backstop inside, before our timer came to it on a machine in trouble.
+  const late = wallNs >= BigInt(Math.round(wallMs * 1e6));
+  const reason = late ? 'timeout' : exitVerdict(exit);
+  return { kind: 'killed', reason, exitCode: exit.exitCode, wallNs, outputBytes, measured: null };
 }
 
 function answered(site: JobSite, reader: FrameReader, exitCode: number, wallNs: bigint): Ending {
   const { outputBytes } = site.stream;
-  return { kind: 'answered', payload: reader.payload(), exitCode, wallNs, outputBytes };
+  return { kind: 'answered', payload: reader.payload(), exitCode, wallNs, outputBytes, measured: null };
 }
 
 /** SIGKILL: Python as PID 1 does not hear SIGTERM. The verdict is ours, whatever the container does meanwhile. */
@@ -97,10 +107,11 @@ async function kill(site: JobSite, verdict: KillReason, wallNs: bigint): Promise
   const { engine, id, stream } = site;
   // Let go of first: the engine does not see a container's end while output waits for a reader who has stopped.
   stream.drop();
+  const measured = await engine.usage(id, USAGE_MAX_MS).catch(() => null);
   const killed = await killOrPing(engine, id);
   // Our clock cannot tell a function that spins from an engine that went away with its answer.
   const reason = verdict === 'timeout' && !killed ? 'sandbox_lost' : verdict;
-  return { kind: 'killed', reason, exitCode: null, wallNs, outputBytes: stream.outputBytes };
+  return { kind: 'killed', reason, exitCode: null, wallNs, outputBytes: stream.outputBytes, measured };
 }
 
 /** Kills a container; false if the engine has gone. One that is only too busy to confirm in time has not. */

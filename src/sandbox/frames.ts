@@ -3,6 +3,7 @@ import type { SandboxData } from './data.ts';
 /** Tags of the frames that come out of a container. */
 export const FRAME_READY = 0x52; // 'R'
 export const FRAME_ANSWER = 0x41; // 'A'
+export const FRAME_FACTS = 0x46; // 'F'
 
 /** Header of the one job a container gets; sizes in bytes. */
 export interface JobHeader {
@@ -31,6 +32,21 @@ export function encodeJob(
   const full: JobHeader = { ...header, code_bytes: code.byteLength, data_bytes: data.byteLength };
   const codeBytes = Buffer.from(code.buffer, code.byteOffset, code.byteLength);
   return [lengthPrefixed(Buffer.from(JSON.stringify(full))), codeBytes, ...data.chunks];
+}
+
+/** What a probe is asked for; see `probe` in harness.py. */
+export interface ProbeRequest {
+  /** More than its memory limit. */
+  readonly over_bytes: number;
+  /** Paths that should show nothing. */
+  readonly hidden: readonly string[];
+  /** Paths that should be mounted read-only. */
+  readonly sealed: readonly string[];
+}
+
+/** PROBE frame: u32 big-endian length, then JSON. */
+export function encodeProbe(request: ProbeRequest): Buffer {
+  return lengthPrefixed(Buffer.from(JSON.stringify(request)));
 }
 
 function lengthPrefixed(bytes: Buffer): Buffer {

@@ -9,11 +9,11 @@ const NO_READING: SelfReading = { cpuSeconds: null, peakMemoryBytes: null };
  * answer that the harness would not have written is a crash, whatever it claims.
  */
 export function runReport(ending: Ending, image: string, bounds: AnswerBounds): RunReport {
-  const usage = (reading: SelfReading, outputBytes = ending.outputBytes): RunUsage => ({
+  const { measured } = ending;
+  const usage = (self: SelfReading, outputBytes = ending.outputBytes): RunUsage => ({
     wallNs: ending.wallNs,
-    cpuSeconds: reading.cpuSeconds,
-    peakMemoryBytes: reading.peakMemoryBytes,
-    peakMemorySource: reading.peakMemoryBytes === null ? null : 'self',
+    cpuSeconds: measured?.cpuSeconds ?? self.cpuSeconds,
+    ...peakOf(measured?.peakMemoryBytes ?? null, self.peakMemoryBytes),
     exitCode: ending.exitCode,
     outputBytes,
     image,
@@ -38,4 +38,14 @@ export function runReport(ending: Ending, image: string, bounds: AnswerBounds): 
     case 'garbled':
       return { kind: 'killed', reason: 'sandbox_crashed', usage: usage(NO_READING) };
   }
+}
+
+/** The engine's reading before the harness's own, which a function that broke out can forge. */
+function peakOf(
+  engine: number | null,
+  self: number | null,
+): Pick<RunUsage, 'peakMemoryBytes' | 'peakMemorySource'> {
+  return engine !== null
+    ? { peakMemoryBytes: engine, peakMemorySource: 'engine' }
+    : { peakMemoryBytes: self, peakMemorySource: self === null ? null : 'self' };
 }

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import type { ContainerState, Engine, ListedContainer } from '../../src/sandbox/engine.ts';
+import type { ContainerState, Engine, EngineWatch, ListedContainer } from '../../src/sandbox/engine.ts';
 import { EngineError } from '../../src/sandbox/engine-call.ts';
+import type { MeasuredUsage, ReportedEnds } from '../../src/sandbox/engine-replies.ts';
+import { probeFacts } from './probe-facts.ts';
 
 /** What a scripted container sees of its job and can do about it. */
 export interface ScriptedJob {
@@ -69,8 +71,15 @@ export class FakeEngine implements Engine {
   ready: object | null = READY;
   image: string | null = `sha256:${'a'.repeat(64)}`;
   cgroupVersion: 1 | 2 = 1;
-  /** Whether its events have an out-of-memory report. */
-  oomEvents = false;
+  /** What its events say of the end of a container. */
+  ends: ReportedEnds = { oom: false, kill: false };
+  /** What it measures of a running container. */
+  measured: MeasuredUsage = { cpuSeconds: null, peakMemoryBytes: null };
+  /** What a probe tells besides, or instead of, what its create options ask for. */
+  probeFacts: Record<string, unknown> = {};
+  /** How a probe ends that goes over its memory limit. */
+  probeEnd: (exit: (code: number, oomKilled?: boolean) => void) => void = (exit) => exit(137, true);
+  #watches: (() => void)[] = [];
   /** Containers that other instances have. */
   readonly foreign: ListedContainer[] = [];
   readonly killed: string[] = [];
@@ -134,9 +143,31 @@ export class FakeEngine implements Engine {
     return this.#get(id).state;
   }
 
-  async reportedOom(id: string): Promise<boolean> {
-    await this.#call('reportedOom', id);
-    return this.oomEvents;
+  async reportedEnds(id: string): Promise<ReportedEnds> {
+    await this.#call('reportedEnds', id);
+    return this.ends;
+  }
+
+  async usage(id: string): Promise<MeasuredUsage> {
+    await this.#call('usage', id);
+    return this.measured;
+  }
+
+  async watch(): Promise<EngineWatch> {
+    await this.#call('watch');
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#watches.push(end);
+    return { ended, stop: end };
+  }
+
+  /** Breaks the connections that watch it, as a restart does. */
+  restart(): void {
+    for (const end of this.#watches.splice(0)) {
+      end();
+    }
   }
 
   async kill(id: string): Promise<void> {
@@ -223,6 +254,16 @@ export class FakeEngine implements Engine {
       return 1;
     }
     const job = input.subarray(setupEnd);
+    if (JSON.parse(input.toString('utf8', 4, setupEnd)).probe === true) {
+      if (job.byteLength >= 4 && job.byteLength >= 4 + job.readUInt32BE(0)) {
+        const facts = Buffer.from(JSON.stringify({ ...probeFacts(container.spec), ...this.probeFacts }));
+        const frame = Buffer.concat([Buffer.from('F'), u32(facts.byteLength), facts]);
+        container.stream.push(multiplexed(1, frame));
+        this.probeEnd(container.exit);
+        return 2;
+      }
+      return told;
+    }
     this.jobs.set(id, job);
     if (told !== 1 || job.byteLength < 4 || job.byteLength < 4 + job.readUInt32BE(0)) {
       return told;

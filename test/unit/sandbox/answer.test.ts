@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { OBJECT_KEYS_MAX } from '../../../src/json/key-spans.ts';
+import { FIELDS_MAX } from '../../../src/json/shape-builder.ts';
 import { type AnswerBounds, answerMaxBytes, isSealed, readAnswer } from '../../../src/sandbox/answer.ts';
 import { u32 } from '../../fakes/fake-engine.ts';
 
@@ -40,6 +42,15 @@ describe('an answer', () => {
   test('whose result is past the limit is too large, whatever it says of itself', () => {
     expect(returned(`"${'x'.repeat(98)}"`).kind).toBe('returned');
     expect(returned(`"${'x'.repeat(99)}"`).kind).toBe('tooLarge');
+  });
+
+  test('whose result is an honest object with more keys than are looked through is too large, not a crash', () => {
+    const keys = Array.from({ length: OBJECT_KEYS_MAX + FIELDS_MAX + 1 }, (_, index) => `"${index}":0`);
+    const answer = readAnswer(payload({ status: 'returned' }, `{${keys.join()}}`), {
+      ...BOUNDS,
+      resultMaxBytes: 2 ** 30,
+    });
+    expect(answer.kind).toBe('tooLarge');
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createDockerEngine, type Engine } from '../../../src/sandbox/engine.ts';
 import {
@@ -123,18 +124,64 @@ describe('an engine', () => {
   });
 
   test.each([
-    ['one event', '{"status":"oom"}\n', true],
-    ['several', '{"status":"oom"}\n{"status":"oom"}\n', true],
-    ['none', '', false],
-  ])('with %s of that kind has reported a lack of memory accordingly', async (_what, body, reported) => {
+    ['a lack of memory', '{"status":"oom","Action":"oom"}\n', { oom: true, kill: false }],
+    ['a kill', '{"status":"kill","Action":"kill"}\n', { oom: false, kill: true }],
+    ['both', '{"status":"oom","Action":"oom"}\n{"Action":"kill"}\n', { oom: true, kill: true }],
+    ['two of a kind', '{"Action":"oom"}\n{"Action":"oom"}\n', { oom: true, kill: false }],
+    ['nothing', '', { oom: false, kill: false }],
+  ])('whose events hold %s has reported just that', async (_what, body, reported) => {
     const { engine, socket } = await engineAt((connection) =>
-      connection.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
+      connection.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      ),
     );
-    expect(await engine.reportedOom(ID, new Date(1_800_000_000_250))).toBe(reported);
+    expect(await engine.reportedEnds(ID, new Date(1_800_000_000_250))).toEqual(reported);
     const request = decodeURIComponent(socket.received[0] ?? '');
     expect(request).toContain(
-      `GET /events?since=1&until=1800000000.25&filters={"container":["${ID}"],"event":["oom"]}`,
+      `GET /events?since=1&until=1800000000.25&filters={"container":["${ID}"],"event":["oom","kill"]}`,
     );
+  });
+
+  test('is asked for one reading of usage, not for two a second apart', async () => {
+    const { engine, socket } = await engineAt((connection) => connection.write(jsonReply(200, {})));
+    expect(await engine.usage(ID, 1000)).toEqual({ cpuSeconds: null, peakMemoryBytes: null });
+    expect(socket.received[0]).toMatch(
+      new RegExp(`^GET /containers/${ID}/stats\\?stream=false&one-shot=true `),
+    );
+  });
+
+  test.each([
+    ['ends the connection', (connection: Socket) => connection.destroy()],
+    ['tells of a change', (connection: Socket) => connection.write('3\r\n{}\n\r\n')],
+  ])('that is watched and %s ends the watch', async (_what, then) => {
+    let connection: Socket | null = null;
+    const { engine, socket } = await engineAt((opened) => {
+      connection = opened;
+      opened.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    });
+    const watch = await engine.watch();
+    expect(decodeURIComponent(socket.received[0] ?? '')).toMatch(
+      /^GET \/events\?filters=\{"type":\["daemon"\]\} /,
+    );
+    let ended = false;
+    void watch.ended.then(() => {
+      ended = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(ended).toBe(false);
+    then(connection as unknown as Socket);
+    await watch.ended;
+    await eventually(() => socket.open === 0, 'the connection is closed');
+  });
+
+  test('that is watched is let go of when the watch is stopped', async () => {
+    const { engine, socket } = await engineAt((opened) =>
+      opened.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'),
+    );
+    const watch = await engine.watch();
+    watch.stop();
+    await watch.ended;
+    await eventually(() => socket.open === 0, 'the connection is closed');
   });
 
   test('is the one of the setting, whatever the environment says', async () => {

@@ -155,9 +155,11 @@ describe('a sealed answer', () => {
     answerFrame({ ...OK, seal: job.header.seal, ...more }, '1');
 
   test('is taken before the engine reports the exit', async () => {
-    const { engine, run } = start((job) => job.stdout(sealed(job)));
+    const { engine, sandbox, run } = start((job) => job.stdout(sealed(job)));
+    await sandbox.readiness();
+    const before = engine.count('wait');
     expect(await run()).toMatchObject({ kind: 'returned', usage: { exitCode: 0 } });
-    expect(engine.count('wait')).toBe(0);
+    expect(engine.count('wait')).toBe(before);
   });
 
   test('with bytes behind it is a crash all the same', async () => {
@@ -209,7 +211,6 @@ describe('a hostile container', () => {
   const crashes: [string, (job: ScriptedJob) => void][] = [
     ['says nothing and exits cleanly', (job) => job.exit(0)],
     ['exits with 3', (job) => job.exit(3)],
-    ['chooses the exit code of a kill', (job) => job.exit(137)],
     [
       'answers and then exits with 3',
       (job) => {
@@ -316,7 +317,7 @@ describe('a verdict from outside', () => {
     expect(engine.killed.length).toBe(1);
   });
 
-  test('is out of memory only with the engine’s flag and the exit code of a kill together', async () => {
+  test('is out of memory by the engine’s flag with the exit code of a kill, not by the flag alone', async () => {
     const oom = start((job) => job.exit(137, true));
     expect(await oom.run()).toMatchObject({ reason: 'out_of_memory', usage: { exitCode: 137 } });
     const child = start((job) => job.exit(1, true));
@@ -328,20 +329,67 @@ describe('a verdict from outside', () => {
     expect(await survived.run()).toMatchObject({ kind: 'returned' });
   });
 
-  test('waits a moment for an out-of-memory report that comes behind the exit, among the events only', async () => {
+  test('is out of memory for a kill that nobody asked for, though the engine lost the kernel’s report', async () => {
     const { engine, run } = start((job) => job.exit(137));
-    engine.faults.reportedOom = () => {
-      engine.oomEvents = engine.count('reportedOom') > 2;
+    expect(await run()).toMatchObject({ reason: 'out_of_memory', usage: { exitCode: 137 } });
+    engine.faults.reportedEnds = () => {
+      throw new EngineError('refused', 'no such events', 500);
     };
     expect(await run()).toMatchObject({ reason: 'out_of_memory' });
-    expect(engine.count('reportedOom')).toBe(3);
   });
 
-  test('asks for such a report only on the exit code of a kill', async () => {
+  test('is a crash for a kill that another client of the engine asked for, also if that is told late', async () => {
+    const { engine, run } = start((job) => job.exit(137));
+    engine.faults.reportedEnds = () => {
+      engine.ends = { oom: false, kill: engine.count('reportedEnds') > 1 };
+    };
+    expect(await run()).toMatchObject({ reason: 'sandbox_crashed', usage: { exitCode: 137 } });
+    expect(engine.count('reportedEnds')).toBe(2);
+    engine.ends = { oom: true, kill: false };
+    engine.faults.reportedEnds = () => {};
+    expect(await run()).toMatchObject({ reason: 'out_of_memory' });
+  });
+
+  test('asks for such reports only on the exit code of a kill', async () => {
     const { engine, run } = start((job) => job.exit(3));
-    engine.oomEvents = true;
+    engine.ends = { oom: true, kill: false };
     expect(await run()).toMatchObject({ reason: 'sandbox_crashed' });
-    expect(engine.count('reportedOom')).toBe(0);
+    expect(engine.count('reportedEnds')).toBe(0);
+  });
+
+  test('is timeout for whatever ended by itself past the limit: a backstop came before our timer', async () => {
+    let nowNs = 0n;
+    const clock = { now: () => new Date(), monotonicNs: () => nowNs };
+    const { run } = start(
+      (job) => {
+        nowNs += 60_000_000n;
+        job.exit(137);
+      },
+      { clock },
+    );
+    expect(await run({ limits: { wallMs: 60 } })).toMatchObject({ kind: 'killed', reason: 'timeout' });
+    expect(await run({ limits: { wallMs: 61 } })).toMatchObject({ reason: 'out_of_memory' });
+  });
+
+  test('carries what the engine measured before the kill; where it cannot tell, nothing fails', async () => {
+    const { engine, run } = start(spins);
+    engine.measured = { cpuSeconds: 0.25, peakMemoryBytes: 4096 };
+    let usageBeforeKill = false;
+    engine.faults.kill = () => {
+      usageBeforeKill = engine.count('usage') === 1;
+    };
+    expect(await run({ limits: { wallMs: 50 } })).toMatchObject({
+      reason: 'timeout',
+      usage: { cpuSeconds: 0.25, peakMemoryBytes: 4096, peakMemorySource: 'engine' },
+    });
+    expect(usageBeforeKill).toBe(true);
+    engine.faults.usage = () => {
+      throw new EngineError('timeout', 'busy');
+    };
+    expect(await run({ limits: { wallMs: 50 } })).toMatchObject({
+      reason: 'timeout',
+      usage: { cpuSeconds: null, peakMemoryBytes: null, peakMemorySource: null },
+    });
   });
 
   test('is cancelled when the caller leaves, timeout when the request’s deadline passes', async () => {
@@ -380,7 +428,8 @@ describe('a verdict from outside', () => {
   });
 
   test('is lost when the engine cannot say how the container ended', async () => {
-    const { engine, run } = start((job) => job.exit(0));
+    const { engine, sandbox, run } = start((job) => job.exit(0));
+    await sandbox.readiness();
     engine.faults.state = () => {
       throw new EngineError('unreachable', 'connect ECONNREFUSED');
     };
@@ -456,7 +505,7 @@ describe('a run that does not start', () => {
     expect(await sandbox.readiness()).toContainEqual({
       check: 'self_test',
       ok: false,
-      detail: 'the image lacks zoneinfo',
+      detail: 'modules: the image lacks zoneinfo',
     });
   });
 
