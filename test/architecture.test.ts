@@ -43,6 +43,7 @@ const MAY_PARSE_JSON: Record<string, string> = {
   'model/formats/format.ts': 'a webhook’s answer',
   'sandbox/container.ts': 'the READY frame',
   'sandbox/answer.ts': 'the header of the ANSWER frame',
+  'sandbox/probe.ts': 'the facts of the self-test’s probe',
   'sandbox/wire.ts': 'the headers between the API and the sandbox daemon',
   'result/schema-worker.ts': 'a result, after the sandbox',
   'result/spans.ts': 'a key of a result, after the sandbox',
