@@ -1,5 +1,6 @@
 import type { Problem } from '../contract/problem.ts';
 import type { Prompt } from '../prompt/render.ts';
+import type { NoFunctionReply } from './no-function.ts';
 import type { Repair } from './repair.ts';
 import type { Draft } from './reply.ts';
 
@@ -32,18 +33,6 @@ export interface AskContext {
 /** The outcome of one request to a webhook, for metrics: a closed set. */
 export const MODEL_OUTCOMES = ['ok', 'refused_url', 'failed', 'timeout', 'cancelled'] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
-
-declare const noFunctionBrand: unique symbol;
-
-/** A reply in which no function stands. Only an adapter of this room makes one: it goes back to the model. */
-export interface NoFunctionReply {
-  readonly [noFunctionBrand]: true;
-  readonly kind: 'no_function';
-  /** What it is to the caller if the model is not asked again. */
-  readonly problem: Problem;
-  /** The model's own words, for its next turn only. */
-  readonly said: string;
-}
 
 /**
  * Asks a model for the function. Answers a Draft, a reply without one, or a Problem `model_failed`,

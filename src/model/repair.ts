@@ -1,6 +1,6 @@
 import type { AdmissionRefusal } from '../contract/admission.ts';
 import { NO_FUNCTION_TEXT, repairText } from '../prompt/repair-text.ts';
-import type { NoFunctionReply } from './port.ts';
+import type { NoFunctionReply } from './no-function.ts';
 import type { Draft } from './reply.ts';
 
 declare const repairBrand: unique symbol;

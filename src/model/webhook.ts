@@ -10,7 +10,8 @@ import { Deadline } from './deadline.ts';
 import { type Exchange, exchange, type Outgoing } from './exchange.ts';
 import { type ModelFailureReason, modelProblem } from './failure.ts';
 import { FORMATS } from './formats.ts';
-import type { AskContext, Model, ModelOutcome, ModelTarget, NoFunctionReply } from './port.ts';
+import { type NoFunctionReply, noFunctionReply } from './no-function.ts';
+import type { AskContext, Model, ModelOutcome, ModelTarget } from './port.ts';
 import { type Draft, readReply } from './reply.ts';
 import { signatureHeaders } from './signature.ts';
 
@@ -155,9 +156,7 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
   /** A model that said nothing, or something else, may do better when told so; any other reason would recur. */
   function noFunction(reason: ModelFailureReason, said: string): NoFunctionReply | Problem {
     const ended = told('failed', modelProblem(reason));
-    return reason === 'no_function' || reason === 'empty_answer'
-      ? ({ kind: 'no_function', problem: ended, said } as NoFunctionReply)
-      : ended;
+    return reason === 'no_function' || reason === 'empty_answer' ? noFunctionReply(ended, said) : ended;
   }
 
   function told(outcome: ModelOutcome, ended: Problem): Problem {

@@ -4,7 +4,7 @@ import type { ModelTarget } from '../model/port.ts';
 import type { Prompt } from '../prompt/render.ts';
 import type { StepObserver } from './observer.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { Written } from './write-function.ts';
+import type { Written } from './written.ts';
 
 /** A function that was admitted, and the attempts it took. It saw no value, so nothing private is kept. */
 export interface KeptFunction {

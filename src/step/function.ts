@@ -11,7 +11,8 @@ import type { StepPorts } from './ports.ts';
 import { promptFor } from './prompt.ts';
 import type { ModelOrigin, StepRequest } from './request.ts';
 import { roundMs, type StepTrace, timed } from './trace.ts';
-import { draftDigest, type Written, writeFunction } from './write-function.ts';
+import { draftDigest, writeFunction } from './write-function.ts';
+import type { Written } from './written.ts';
 
 /**
  * The admitted function of a step: the caller's own, or what the model wrote for the prompt, now or before. Null if

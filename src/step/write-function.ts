@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { AdmittedFunction } from '../admission/admit.ts';
 import { canonicalSource } from '../admission/source-text.ts';
 import { elapsedMs } from '../clock.ts';
-import type { AdmissionRefusal } from '../contract/admission.ts';
 import type { Attempt } from '../contract/computation.ts';
 import { isProblem, type Problem } from '../contract/problem.ts';
-import type { AskContext, ModelTarget, NoFunctionReply } from '../model/port.ts';
+import type { NoFunctionReply } from '../model/no-function.ts';
+import type { AskContext, ModelTarget } from '../model/port.ts';
 import { NO_FUNCTION, type Repair, repairOf, repairOfNone } from '../model/repair.ts';
 import type { Draft } from '../model/reply.ts';
 import type { Prompt } from '../prompt/render.ts';
 import { deadlinePassed } from './deadline.ts';
 import type { StepPorts } from './ports.ts';
+import type { Written } from './written.ts';
 
 /** A function to be written: what is asked of whom, and how often at most. */
 export interface Commission {
@@ -20,13 +20,6 @@ export interface Commission {
   readonly traceparent: string | null;
   readonly maxAttempts: number;
 }
-
-/** What writing came to, and every attempt it took. */
-export type Written = (
-  | { readonly kind: 'admitted'; readonly fn: AdmittedFunction }
-  | { readonly kind: 'not_admitted'; readonly refusal: AdmissionRefusal; readonly source: string }
-  | { readonly kind: 'failed'; readonly problem: Problem }
-) & { readonly attempts: readonly Attempt[]; readonly admissionMs: number };
 
 type WritingPorts = Pick<StepPorts, 'model' | 'admission' | 'observer' | 'clock'>;
 

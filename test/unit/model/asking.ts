@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Problem } from '../../../src/contract/problem.ts';
-import type { AskContext, ModelOutcome, ModelTarget, NoFunctionReply } from '../../../src/model/port.ts';
+import type { NoFunctionReply } from '../../../src/model/no-function.ts';
+import type { AskContext, ModelOutcome, ModelTarget } from '../../../src/model/port.ts';
 import type { Draft } from '../../../src/model/reply.ts';
 import { createWebhookModel, type WebhookModelOptions } from '../../../src/model/webhook.ts';
 import type { Prompt } from '../../../src/prompt/render.ts';
