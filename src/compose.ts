@@ -51,11 +51,18 @@ export interface StartFaults {
   readonly faults: readonly string[];
 }
 
+/** For tests alone, and no setting: puts a test's own object before a port, such as one that ends the process. */
+export interface Wrap {
+  readonly meter?: (meter: Meter) => Meter;
+  readonly sandbox?: (sandbox: Sandbox) => Sandbox;
+}
+
 /** The composition root: the only place that makes adapters and hands them to what needs them. */
 export async function composeService(
   config: Config,
   version: string,
   logTo?: DestinationStream,
+  wrap: Wrap = {},
 ): Promise<Service | StartFaults> {
   const clock = systemClock;
   const log = createLogger({
@@ -75,7 +82,7 @@ export async function composeService(
     observe: (op, ms) => observer.ledgerOp(op, ms / 1000),
   });
   const wallLimitMs = config.SANDBOX_WALL_SECONDS * 1000;
-  const meter = createMeter({
+  const ownMeter = createMeter({
     ledger,
     clock,
     wallLimitMs,
@@ -87,7 +94,9 @@ export async function composeService(
       dropped: (reason) => observer.unexpected('ledger_write_dropped', reason),
     },
   });
-  const sandbox = sandboxOf(config, pack, clock, observer);
+  const meter = wrap.meter?.(ownMeter) ?? ownMeter;
+  const ownSandbox = sandboxOf(config, pack, clock, observer);
+  const sandbox = wrap.sandbox?.(ownSandbox) ?? ownSandbox;
   const model = createWebhookModel({
     timeoutMs: config.MODEL_TIMEOUT_SECONDS * 1000,
     allowedHosts: config.MODEL_ALLOWED_HOSTS,
