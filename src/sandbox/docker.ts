@@ -227,6 +227,7 @@ class DockerSandbox implements Sandbox {
       stop.abort(new Error('the sandbox is closing'));
     }
     this.#launcher.close();
+    this.#readiness.close();
     const emptied = async (): Promise<void> => {
       await this.#pool.close();
       await Promise.allSettled(runs.map(([run]) => run));

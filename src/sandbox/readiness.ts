@@ -1,6 +1,6 @@
 import { type Clock, elapsedMs } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
-import type { Engine, EngineFacts } from './engine.ts';
+import type { Engine, EngineFacts, EngineWatch } from './engine.ts';
 import { EngineError, toEngineError } from './engine-call.ts';
 
 /** What every container of an engine is made from: the image by its id, and facts that a create option follows. */
@@ -32,9 +32,9 @@ interface Checked {
 }
 
 /**
- * Whether containers can be started: the engine answers, the image is there, and a probe has come up in it. One
- * check at a time, shared by all who ask. The self-test is done once an image and connection; losing the engine
- * means doing it again.
+ * Whether containers can be started: the engine answers, the image is there, and every check of the self-test holds.
+ * One check at a time, shared by all who ask. The self-test is done once an image and connection: an engine that was
+ * away, restarted between two checks or changed its settings is tested again.
  */
 export class SandboxReadiness {
   readonly #options: ReadinessOptions;
@@ -42,6 +42,13 @@ export class SandboxReadiness {
   #underWay: Promise<Checked> | null = null;
   #ground: Ground | null = null;
   #tested: { readonly imageId: string; readonly fault: string | null; readonly atNs: bigint } | null = null;
+  /** On the engine that was tested; null while there is none. */
+  #watch: EngineWatch | null = null;
+  #closed = false;
+  /** How often all was forgotten: a check during which that happens is void. */
+  #forgotten = 0;
+  /** It was not ready when that was looked at last, or may not have been since. */
+  #down = false;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
@@ -66,6 +73,22 @@ export class SandboxReadiness {
     this.#last = null;
   }
 
+  /** Stops watching the engine. */
+  close(): void {
+    this.#closed = true;
+    this.#watch?.stop();
+  }
+
+  /** Nothing that was found out on the engine before holds any more. */
+  #forget(): void {
+    this.#last = null;
+    this.#ground = null;
+    this.#tested = null;
+    this.#watch = null;
+    this.#forgotten += 1;
+    this.#down = true;
+  }
+
   #fresh(): Promise<Checked> {
     const last = this.#last;
     if (last !== null && elapsedMs(this.#options.clock, last.atNs) < FRESH_MS) {
@@ -78,32 +101,44 @@ export class SandboxReadiness {
   }
 
   async #check(): Promise<Checked> {
-    const before = this.#last;
+    const forgotten = this.#forgotten;
     const states = await this.#run();
-    const ground = states.every((state) => state.ok) ? this.#ground : null;
-    this.#last = { states, ground, atNs: this.#options.clock.monotonicNs() };
-    if (ground !== null && before !== null && before.ground === null) {
+    const changed = forgotten !== this.#forgotten;
+    const ground = !changed && states.every((state) => state.ok) ? this.#ground : null;
+    const checked = {
+      states: changed ? notReady('the engine restarted meanwhile') : states,
+      ground,
+      atNs: this.#options.clock.monotonicNs(),
+    };
+    if (changed) {
+      // What came of the check is of the engine before, or of both.
+      this.#ground = null;
+      this.#tested = null;
+      return checked;
+    }
+    this.#last = checked;
+    if (ground !== null && this.#down) {
       this.#options.onRecovered();
     }
-    return this.#last;
+    this.#down = ground === null;
+    return checked;
   }
 
   async #run(): Promise<readonly CheckState[]> {
     const { engine } = this.#options;
     try {
       await engine.ping();
+      await this.#keepWatch();
     } catch (error) {
       this.#ground = null;
       this.#tested = null;
-      return [
-        { check: 'engine', ok: false, detail: toEngineError(error).message },
-        { check: 'image', ok: false, detail: 'not looked for: the engine does not answer' },
-        { check: 'self_test', ok: false, detail: 'not done: the engine does not answer' },
-      ];
+      return notReady(toEngineError(error).message);
     }
     const up: CheckState = { check: 'engine', ok: true, detail: 'the engine answers' };
+    let ground: Ground;
     try {
-      this.#ground = await this.#findGround();
+      ground = await this.#findGround();
+      this.#ground = ground;
     } catch (error) {
       this.#ground = null;
       return [
@@ -112,12 +147,41 @@ export class SandboxReadiness {
         { check: 'self_test', ok: false, detail: 'not done: there is no image' },
       ];
     }
-    const fault = await this.#selfTest(this.#ground);
+    const fault = await this.#selfTest(ground);
     return [
       up,
-      { check: 'image', ok: true, detail: this.#ground.imageId },
-      { check: 'self_test', ok: fault === null, detail: fault ?? 'a probe came up' },
+      { check: 'image', ok: true, detail: ground.imageId },
+      { check: 'self_test', ok: fault === null, detail: fault ?? 'every check holds in a probe' },
     ];
+  }
+
+  /**
+   * Holds a connection that breaks when the engine restarts, however quickly: between two checks that would go
+   * unnoticed. Before the self-test, so that nothing happens behind it.
+   */
+  async #keepWatch(): Promise<void> {
+    if (this.#watch !== null || this.#closed) {
+      return;
+    }
+    const watch = await this.#options.engine.watch().catch((error: unknown) => {
+      // An engine without such events is noticed when it does not answer.
+      if (toEngineError(error).fault === 'refused') {
+        return null;
+      }
+      throw error;
+    });
+    if (watch === null) {
+      return;
+    }
+    this.#watch = watch;
+    if (this.#closed) {
+      watch.stop();
+    }
+    void watch.ended.then(() => {
+      if (this.#watch === watch) {
+        this.#forget();
+      }
+    });
   }
 
   /** The image's id is resolved once and then held: a tag that moves does not change what runs. */
@@ -148,4 +212,12 @@ export class SandboxReadiness {
     this.#tested = { imageId: ground.imageId, fault, atNs: clock.monotonicNs() };
     return fault;
   }
+}
+
+function notReady(detail: string): readonly CheckState[] {
+  return [
+    { check: 'engine', ok: false, detail },
+    { check: 'image', ok: false, detail: 'not looked for: the engine does not answer' },
+    { check: 'self_test', ok: false, detail: 'not done: the engine does not answer' },
+  ];
 }

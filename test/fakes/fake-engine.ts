@@ -79,7 +79,7 @@ export class FakeEngine implements Engine {
   probeFacts: Record<string, unknown> = {};
   /** How a probe ends that goes over its memory limit. */
   probeEnd: (exit: (code: number, oomKilled?: boolean) => void) => void = (exit) => exit(137, true);
-  #watches: (() => void)[] = [];
+  readonly #watching = new Set<() => void>();
   /** Containers that other instances have. */
   readonly foreign: ListedContainer[] = [];
   readonly killed: string[] = [];
@@ -159,13 +159,20 @@ export class FakeEngine implements Engine {
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#watches.push(end);
-    return { ended, stop: end };
+    const stop = (): void => {
+      this.#watching.delete(stop);
+      end();
+    };
+    this.#watching.add(stop);
+    return { ended, stop };
   }
+
+  /** How many watch it. */
+  readonly watches = (): number => this.#watching.size;
 
   /** Breaks the connections that watch it, as a restart does. */
   restart(): void {
-    for (const end of this.#watches.splice(0)) {
+    for (const end of [...this.#watching]) {
       end();
     }
   }

@@ -114,6 +114,59 @@ describe('readiness', () => {
     expect(recovered()).toBe(1);
   });
 
+  test('does the self-test again after a restart that nobody else noticed, and tells of the recovery', async () => {
+    const { engine, readiness, tests, recovered } = setup();
+    await readiness.states();
+    engine.restart();
+    await new Promise((resolve) => setImmediate(resolve));
+    // At once, not when the answer before has become old.
+    expect(await oks(readiness)).toEqual({ engine: true, image: true, self_test: true });
+    expect(tests()).toBe(2);
+    expect(recovered()).toBe(1);
+    expect(engine.count('watch')).toBe(2);
+  });
+
+  test('takes nothing from a check during which the engine restarted', async () => {
+    let meanwhile: (() => void) | null = () => engine.restart();
+    const { engine, readiness, tests } = setup(async () => {
+      meanwhile?.();
+      await new Promise((resolve) => setImmediate(resolve));
+      return null;
+    });
+    expect(await oks(readiness)).toMatchObject({ engine: false });
+    await expect(readiness.ground()).rejects.toThrow(/restarted/);
+    meanwhile = null;
+    expect(await oks(readiness)).toEqual({ engine: true, image: true, self_test: true });
+    expect(tests()).toBe(3);
+  });
+
+  test('watches the engine once, before the self-test, and no longer than it is in use', async () => {
+    const { engine, readiness, later } = setup(async () => {
+      expect(engine.count('watch')).toBe(1);
+      return null;
+    });
+    await readiness.states();
+    later(2001);
+    await readiness.states();
+    expect(engine.count('watch')).toBe(1);
+    const watches = engine.watches;
+    readiness.close();
+    expect(watches()).toBe(0);
+  });
+
+  test('does without a watch on an engine that has none, not on one that does not answer', async () => {
+    const { engine, readiness } = setup();
+    engine.faults.watch = () => {
+      throw new EngineError('refused', 'no such route', 404);
+    };
+    expect(await oks(readiness)).toEqual({ engine: true, image: true, self_test: true });
+    const { engine: silent, readiness: other } = setup();
+    silent.faults.watch = () => {
+      throw new EngineError('timeout', 'no answer');
+    };
+    expect(await oks(other)).toMatchObject({ engine: false });
+  });
+
   test('keeps to the image’s id when its tag moves, until that id is gone', async () => {
     const { engine, readiness, later } = setup();
     const first = engine.image;
