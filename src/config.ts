@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseLedgerUrl } from './metering/ledger-url.ts';
+import { parseEngineAddress } from './sandbox/engine-address.ts';
 
 /** How a setting's text becomes a value; throws an Error whose message is the fix. */
 type Parse<T> = (text: string) => T;
@@ -87,6 +88,15 @@ function webUrl(value: string): string {
   return value;
 }
 
+function engineHost(value: string): string {
+  try {
+    parseEngineAddress(value);
+  } catch (error) {
+    throw new Error((error as Error).message.replace(/^DOCKER_HOST /, ''));
+  }
+  return value;
+}
+
 /** The kernel's structure has room for 107 bytes, and what is longer would be cut without a word. */
 const SOCKET_PATH_MAX_BYTES = 107;
 
@@ -157,7 +167,7 @@ export const SETTINGS = {
   DOCKER_HOST: setting<string | null>({
     default: null,
     shown: 'the local socket',
-    parse: matching(/^(unix|tcp|http):\/\/.+/, 'must be unix:///path or tcp://host:port'),
+    parse: engineHost,
     help: 'The container engine; not used by a serve that has SANDBOXD_SOCKET.',
   }),
   SANDBOXD_SOCKET: setting<string | null>({

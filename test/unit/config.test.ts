@@ -76,6 +76,7 @@ describe('settings', () => {
     ['SANDBOX_WALL_SECONDS', '1e3'],
     ['SANDBOX_RUNTIME', 'run sc'],
     ['DOCKER_HOST', '/var/run/docker.sock'],
+    ['DOCKER_HOST', 'unix://docker.sock'],
     ['LEDGER_URL', 'postgres://x'],
     ['LOG_LEVEL', 'loud'],
     ['SANDBOXD_SOCKET', 'sandboxd.sock'],
