@@ -91,14 +91,16 @@ describe('a sandbox in a process of its own', () => {
     await until(async () => built.model.requests.length > asked);
     // From here on the function has six seconds; in one it has long begun.
     await new Promise((done) => setTimeout(done, 1_000));
-    const { containers, sinks } = engineTraces(MEMORY_MB);
+    const { containers, hostReadable, sinks } = engineTraces(MEMORY_MB);
     Object.assign(during, sinks);
     expect(ended).toBe(false);
     expect(containers).toBeGreaterThan(0);
-    const processes = [daemon.pid, built.service.process.pid].flatMap((pid) =>
-      ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`)),
-    );
-    during.services = Buffer.concat(processes);
+    if (hostReadable) {
+      const processes = [daemon.pid, built.service.process.pid].flatMap((pid) =>
+        ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`)),
+      );
+      during.services = Buffer.concat(processes);
+    }
     expect((await run).json.failure.code).toBe('timeout');
   });
 

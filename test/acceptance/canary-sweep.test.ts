@@ -460,15 +460,18 @@ describe('a run that holds the data', () => {
       ended = true;
     });
     await until(async () => /^compute_step_running 1$/m.test(await built.metrics()));
-    const { containers, sinks } = engineTraces(MEMORY_MB);
+    const { containers, hostReadable, sinks } = engineTraces(MEMORY_MB);
     const stillRuns = !ended && /^compute_step_running 1$/m.test(await built.metrics());
     Object.assign(during, sinks);
     expect(stillRuns).toBe(true);
     expect(containers).toBeGreaterThan(0);
     expect(sinks.inspect.toString('utf8')).toContain('compute-step.instance');
-    expect(sinks.process.toString('utf8')).toContain('harness');
-    expect(sinks.process.toString('utf8')).toContain('PYTHONHASHSEED');
-    expect(sinks.disk.toString('latin1')).toContain('no-new-privileges');
+    // On an engine of another host, or for a user who may not look, its answers are all there is.
+    if (hostReadable) {
+      expect(sinks.process.toString('utf8')).toContain('harness');
+      expect(sinks.process.toString('utf8')).toContain('PYTHONHASHSEED');
+      expect(sinks.disk.toString('latin1')).toContain('no-new-privileges');
+    }
     const answer = await run;
     expect(endOf(answer)).toBe('timeout');
     expect(values.find(answer.all)).toEqual([]);

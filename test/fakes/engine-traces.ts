@@ -1,11 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { type Dirent, existsSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What the engine and the host keep of the containers of one service, told apart by their memory limit. */
 export interface EngineTraces {
   /** How many containers were looked at. */
   readonly containers: number;
+  /** Whether `disk` and `process` could be looked at: the engine is on this host, and this is root. */
+  readonly hostReadable: boolean;
   /** Bytes by where they were found: `inspect`, `disk`, `process`. */
   readonly sinks: Readonly<Record<'inspect' | 'disk' | 'process', Buffer>>;
 }
@@ -37,6 +39,7 @@ export function engineTraces(memoryMb: number): EngineTraces {
   );
   return {
     containers: found.length,
+    hostReadable: process.getuid?.() === 0 && existsSync(join(root, 'containers')),
     sinks: {
       inspect: Buffer.from(JSON.stringify(found)),
       disk: Buffer.concat(folders.flatMap((folder) => filesBelow(folder, 0)).map(readSome)),
@@ -80,7 +83,7 @@ export function filesChangedSince(sinceMs: number, folders: readonly string[]): 
 
 /** Files below a folder; `levels` 0: all levels. Version control and dependencies are not looked into. */
 function filesBelow(folder: string, levels: number): string[] {
-  let entries: import('node:fs').Dirent[];
+  let entries: Dirent[];
   try {
     entries = readdirSync(folder, { withFileTypes: true });
   } catch {
@@ -103,7 +106,7 @@ function readSome(path: string): Buffer {
   }
 }
 
-function statOf(path: string): import('node:fs').Stats | null {
+function statOf(path: string): Stats | null {
   try {
     return statSync(path);
   } catch {
