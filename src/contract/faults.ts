@@ -34,8 +34,8 @@ export function faultChecker(schema: TSchema): Checker {
 }
 
 /**
- * `/sources/0/name` as `sources[0].name`. A member's name shows only if the schema declares it at that place: any
- * other may be a key of data that got there by mistake, or the data itself.
+ * `/sources/0/name` as `sources[0].name`. A member's name shows only if the schema declares it at that place, since
+ * another one may be a key of data that got there by mistake.
  */
 function fieldName(pointer: string, root: TSchema): string {
   let name = '';
