@@ -8,6 +8,7 @@ import { readLedgerMonth } from './compose-usage.ts';
 import { loadConfig, loadLedgerUrl, loadSandboxdConfig, SANDBOXD_SETTINGS, settingsTable } from './config.ts';
 import { MONTH } from './metering/months.ts';
 import { EXPORT_FORMATS, exportUsage } from './metering/usage-export.ts';
+import { startModelCommand } from './model-command.ts';
 import { createKey } from './tenants.ts';
 
 const USAGE = `compute-step <command>
@@ -22,6 +23,11 @@ const USAGE = `compute-step <command>
   usage export           every tenant's counts of a month, for billing; reads LEDGER_URL
       --month <yyyy-mm>  UTC month; one that can still grow is marked as not closed
       --format <f>       json (the default) or csv
+  model                  a scripted model webhook, for tests of a plan without a model
+      --script <file>    what it answers (docs/scripted-model.md)
+      --port <n>         0, the default, takes a free one; --host is 127.0.0.1 by default
+      --signing-secret-file <file>  refuses requests that are not signed with the secret in it
+      --record <file>    writes every request there, one JSON line each
 `;
 
 /** A word on standard output; nothing else in the service writes there but the log. */
@@ -156,6 +162,15 @@ async function exportUsageCommand(args: readonly string[]): Promise<void> {
   process.stdout.write(exportUsage(counted, format));
 }
 
+async function modelCommand(args: readonly string[]): Promise<void> {
+  const model = await startModelCommand(args);
+  if ('faults' in model) {
+    return refuse([...model.faults, '', USAGE]);
+  }
+  closeWithGrace({ delay: 5000 }, () => model.close());
+  say(`listening ${model.url}\nThe service reaches it with MODEL_ALLOWED_HOSTS=${model.hostPort}`);
+}
+
 const [command, ...rest] = process.argv.slice(2);
 if (command === 'serve') {
   await serve(rest);
@@ -165,6 +180,8 @@ if (command === 'serve') {
   createKeyCommand(rest.slice(1));
 } else if (command === 'usage' && rest[0] === 'export') {
   await exportUsageCommand(rest.slice(1));
+} else if (command === 'model') {
+  await modelCommand(rest);
 } else if (command === undefined || command === '--help' || command === 'help') {
   say(USAGE);
 } else if (command === '--version') {

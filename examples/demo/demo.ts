@@ -4,8 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { answersOf } from '../../src/model/script.ts';
+import { type ScriptedModel, startScriptedModel } from '../../src/model/scripted.ts';
 import { createKey } from '../../src/tenants.ts';
-import { type ScriptedModel, startScriptedModel } from '../../test/fakes/scripted-model.ts';
+
 import { type RunningService, startService } from './service.ts';
 import { block, field, heading, note } from './show.ts';
 import { DEMO_STEPS, type DemoStep } from './steps.ts';
@@ -43,7 +45,7 @@ async function main(keep: boolean): Promise<void> {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const model = await startScriptedModel({
     signingSecret: secret,
-    answer: ({ user }) => DEMO_STEPS.find((step) => user.includes(step.instruction))?.reply ?? '',
+    answer: answersOf(DEMO_STEPS.map((step) => ({ when: step.instruction, replies: [step.reply] }))),
   });
   const { key, entry } = createKey('demo', 1000, 3600);
   writeFileSync(join(folder, 'tenants.json'), JSON.stringify({ tenants: [entry] }));
