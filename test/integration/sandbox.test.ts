@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDockerSandbox } from '../../src/sandbox/docker.ts';
 import type { RunLimits, RunReport, Sandbox } from '../../src/sandbox/port.ts';
 import { startFaultySocket } from '../fakes/faulty-socket.ts';
+import { compute, escaped } from '../fakes/python-functions.ts';
 import { realSettings } from '../fakes/real-sandbox.ts';
 import { dataOf, eventually, fakePermit, LIMITS, unadmitted } from '../fakes/sandbox-run.ts';
 
@@ -27,31 +28,6 @@ function runIn(sandbox: Sandbox, code: string, options: RunOptions = {}): Promis
     options.signal ?? new AbortController().signal,
   );
 }
-
-const compute = (...lines: string[]) =>
-  `def compute(data):\n${lines.map((line) => `    ${line}\n`).join('')}`;
-
-/**
- * A function that admission would refuse: it walks from a tuple to the harness's own modules. What it does with
- * them is `lines`; `write(OUT, …)` writes to the frame channel.
- */
-const escaped = (...lines: string[]) =>
-  compute(
-    'for cls in ().__class__.__base__.__subclasses__():',
-    '    try:',
-    '        found = cls.__init__.__globals__["sys"].modules',
-    '        break',
-    '    except (AttributeError, KeyError):',
-    '        continue',
-    'write = found["harness_channel"].write',
-    'leave = found["__main__"]._exit',
-    'OUT = 3',
-    'def frame(header, result):',
-    '    payload = len(header).to_bytes(4, "big") + header + result',
-    '    return b"A" + len(payload).to_bytes(4, "big") + payload',
-    'forged = frame(b\'{"status": "returned", "cpu_ns": 1, "maxrss_bytes": 1}\', b"666")',
-    ...lines,
-  );
 
 async function containersOf(instance: string): Promise<Docker.ContainerInfo[]> {
   return docker.listContainers({ all: true, filters: { label: [`compute-step.instance=${instance}`] } });
