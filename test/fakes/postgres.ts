@@ -94,7 +94,7 @@ function programs(): string {
     .find((bin) => existsSync(join(bin, 'initdb')));
   if (found === undefined) {
     throw new Error(
-      'PostgreSQL is missing for these tests: run `apt-get install postgresql` (its service may be off)',
+      'PostgreSQL is missing for these tests: run `bash test/postgres.sh`, or install postgresql',
     );
   }
   return found;
