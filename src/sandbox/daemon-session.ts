@@ -153,6 +153,7 @@ async function run(
   /** GO once, when it is asked for; whatever else comes, or the end of the connection, ends the run. */
   const watch = async (): Promise<void> => {
     for (;;) {
+      // Ends with the connection, which ends with the run.
       const got = await connection.next(CONTROL, null);
       if (got.kind === 'frame' && got.tag === TAG.go && answerStart !== null) {
         answerStart(true);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admission } from '../admission/admit.ts';
@@ -54,6 +55,8 @@ const LAST_REPORTS_MS = 2000;
 export async function startSandboxDaemon(options: SandboxDaemonOptions): Promise<SandboxDaemon> {
   const { sandbox, admission, caps, runMs, events } = options;
   const closing = new AbortController();
+  // One or two a session, and sessions are bounded: more than ten is no leak.
+  setMaxListeners(0, closing.signal);
   const ports: SessionPorts = {
     sandbox,
     admission,
@@ -66,8 +69,7 @@ export async function startSandboxDaemon(options: SandboxDaemonOptions): Promise
     events,
   };
   const sessions = new Map<Promise<void>, WireConnection>();
-  // Half open: a client that has said all it has to say still gets its report.
-  const server = createServer({ allowHalfOpen: true }, (socket: Socket) => {
+  const server = createServer((socket: Socket) => {
     const connection = new WireConnection(socket);
     const session = serveSession(connection, ports)
       .catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Expected, FrameDecoder, type WireFrame } from './wire.ts';
 
-/** What a wait for a frame comes to: a frame, or the connection is of no further use (`late` and `aborted` excepted). */
+/** What a wait for a frame comes to. After `ended` and `garbled` no frame will come: drop the connection. */
 export type Received =
   | { readonly kind: 'frame'; readonly tag: number; readonly payload: Buffer }
   | { readonly kind: 'ended' | 'garbled' | 'late' | 'aborted' };
@@ -93,16 +93,16 @@ export class WireConnection {
 
   /**
    * Ends our side after what has been sent, reads and drops what still comes, so that the last frame is not lost to
-   * a reset, and resolves when the other side has closed, in LINGER_MS at most.
+   * a reset, and resolves when the other side has closed, in `lingerMs` at most.
    */
-  async finish(): Promise<void> {
+  async finish(lingerMs = LINGER_MS): Promise<void> {
     this.#waiting?.give({ kind: 'ended' });
     this.#ended = true;
     this.#rest = NO_BYTES;
     this.#socket.removeAllListeners('data');
     this.#socket.end();
     this.#socket.resume();
-    const timer = setTimeout(() => this.#socket.destroy(), LINGER_MS);
+    const timer = setTimeout(() => this.#socket.destroy(), lingerMs);
     await this.closed;
     clearTimeout(timer);
   }
@@ -118,7 +118,6 @@ export class WireConnection {
       this.#rest = rest;
       if (this.#decoder.garbled) {
         this.#waiting.give({ kind: 'garbled' });
-        this.#socket.destroy();
       } else if (frame !== null) {
         this.#give(frame);
       }

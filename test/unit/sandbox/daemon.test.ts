@@ -139,9 +139,13 @@ describe('a run over the socket', () => {
   });
 
   test('ends at the daemon’s own bound when its API never leaves', async () => {
-    const daemon = await start({ script: spins, daemon: { runMs: 100 }, sandbox: { maxConcurrency: 1 } });
+    const daemon = await start({
+      script: spins,
+      sandbox: { wallSeconds: 60 },
+      daemon: { runMs: 100, caps: { ...LIMITS, wallMs: 60_000 } },
+    });
     const client = await rawClient(daemon.socketPath);
-    client.sendRun();
+    client.sendRun(wireHeader({ limits: { ...(wireHeader().limits as object), wall_ms: 60_000 } }));
     await client.next();
     client.send(TAG.go);
     expect(await client.report()).toMatchObject({ kind: 'killed', reason: 'timeout' });
@@ -455,6 +459,22 @@ describe('the daemon’s own bounds', () => {
     one.socket.destroy();
     await new Promise((resolve) => setTimeout(resolve, 50));
     await expectServing(daemon);
+  });
+
+  test('close connections past those for runs and questions', async () => {
+    const daemon = await start({ daemon: { maxRuns: 1 } });
+    const idle = await Promise.all(Array.from({ length: 257 }, () => rawClient(daemon.socketPath)));
+    const [past, ...others] = [await rawClient(daemon.socketPath), ...idle];
+    expect(await past.next()).toBeNull();
+    expect(daemon.log.broken).toEqual([expect.stringContaining('more connections')]);
+    for (const { socket } of others) {
+      socket.destroy();
+    }
+    await eventually(async () => {
+      const client = await rawClient(daemon.socketPath);
+      client.send(TAG.readyAsk);
+      return (await client.next()) !== null;
+    }, 'there is room again');
   });
 
   test('a report reaches a client that is still sending', async () => {

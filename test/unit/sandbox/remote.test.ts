@@ -256,6 +256,16 @@ describe('a run in another process', () => {
   });
 });
 
+test('a run that is refused while it is still being sent says why', async () => {
+  const { socketPath } = await daemon({ daemon: { dataMaxBytes: 1000 } });
+  const chunk = Buffer.alloc(4 * 1024 * 1024, 0x20);
+  const data = { chunks: Array.from({ length: 8 }, () => chunk), byteLength: 8 * chunk.byteLength };
+  for (let round = 0; round < 5; round += 1) {
+    const got = await remote(socketPath).run(ONE, data, fakePermit(), LIMITS, new AbortController().signal);
+    expect(got).toMatchObject({ detail: expect.stringContaining('BODY_MAX_BYTES') });
+  }
+});
+
 describe('a daemon that breaks', () => {
   test('before it listens: the run is not started, and the detail names no path', async () => {
     const got = await run(remote('/nonexistent/sandboxd.sock'));

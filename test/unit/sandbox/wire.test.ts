@@ -280,6 +280,12 @@ describe('a report', () => {
     expect(decodeReport(payload(notJson), BOUNDS)).toMatchObject({ notJson: { pythonType: 'object' } });
   });
 
+  test('whose header says to be longer than there is, is none', () => {
+    const bytes = Buffer.concat(encodeReport({ kind: 'notStarted', reason: 'overloaded', detail: '' }));
+    bytes.writeUInt32BE(bytes.readUInt32BE(0) + 1, 0);
+    expect(decodeReport(bytes, BOUNDS)).toBeNull();
+  });
+
   test('is not read out of garbage', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
