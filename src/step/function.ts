@@ -99,7 +99,7 @@ async function throughCache(
   return joined.value;
 }
 
-/** Admitted again like any other: what is kept is text, and only admission makes a function of it. */
+/** Admitted again like any other: what is kept is text, and only admission makes a function of it. Else a miss. */
 function keptFunction(ports: StepPorts, tenant: string, key: string): Written | null {
   const kept = ports.cache.find(tenant, key);
   if (kept === null) {
@@ -108,7 +108,6 @@ function keptFunction(ports: StepPorts, tenant: string, key: string): Written | 
   const startNs = ports.clock.monotonicNs();
   const fn = ports.admission.admit(draftOf(kept.text));
   if ('rule_id' in fn) {
-    ports.cache.evict(tenant, key);
     return null;
   }
   return { kind: 'admitted', fn, attempts: kept.attempts, admissionMs: elapsedMs(ports.clock, startNs) };

@@ -32,6 +32,7 @@ type Wait = 'readiness' | 'check' | 'open' | 'model' | 'admission' | 'queue';
 function portsThatEndIn(wait: Wait, written: Draft) {
   const controller = new AbortController();
   const asked: string[] = [];
+  const phases: string[] = [];
   const at = (name: Wait): void => {
     asked.push(name);
     if (name === wait) controller.abort(new DOMException('the deadline passed', 'TimeoutError'));
@@ -43,7 +44,7 @@ function portsThatEndIn(wait: Wait, written: Draft) {
   const ports = {
     pack,
     clock: systemClock,
-    observer: nullObserver,
+    observer: { ...nullObserver, phase: (phase: string) => void phases.push(phase) },
     cache: new FunctionCache({ entriesPerTenant: 10, observer: nullObserver }),
     bounds: { promptMaxBytes: 65_536, resultMaxBytes: 1000, resultMaxDepth: 64, detailMaxBytes: 0 },
     meter: {
@@ -82,7 +83,7 @@ function portsThatEndIn(wait: Wait, written: Draft) {
       },
     },
   } as unknown as StepPorts;
-  return { ports, asked, signal: controller.signal };
+  return { ports, asked, phases, signal: controller.signal };
 }
 
 function request(cache: 'off' | 'use'): StepRequest {
@@ -129,6 +130,12 @@ describe.each(['off', 'use'] as const)('a request whose deadline passes, cache %
     const end = await createDraft(ports)(request(cache), signal);
     expect(isProblem(end) && end.code).toBe('deadline_exceeded');
     expect(asked).toEqual(expected);
+  });
+
+  it.each<Wait>(['readiness', 'open', 'check'])('during %s has no prompt made', async (wait) => {
+    const { ports, phases, signal } = portsThatEndIn(wait, GOOD);
+    await (wait === 'check' ? createDraft(ports) : createStep(ports))(request(cache), signal);
+    expect(phases).toEqual(['total']);
   });
 
   it('does not have a refused function written again', async () => {
