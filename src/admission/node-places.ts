@@ -1,18 +1,5 @@
 import { ancestorOf, type SyntaxNode } from './syntax-tree.ts';
 
-const ANNOTATION_PARTS = new Set([
-  'type',
-  'generic_type',
-  'type_parameter',
-  'union_type',
-  'binary_operator',
-  'subscript',
-  'attribute',
-  'list',
-  'tuple',
-  'parenthesized_expression',
-]);
-
 /** Nodes that group targets on the left of an assignment. */
 const LOAD_GROUPS = new Set([
   'pattern_list',
@@ -31,15 +18,6 @@ export function inLoad(node: SyntaxNode): boolean {
   let at = node;
   while (at.parent !== null && LOAD_GROUPS.has(at.parent.type) && at.field !== 'right') at = at.parent;
   return at.field !== 'left' && at.parent?.type !== 'delete_statement' && at.type !== 'as_pattern_target';
-}
-
-/** Whether a node stands in an annotation, as itself or inside brackets: never passed to a call there. */
-export function inAnnotation(node: SyntaxNode): boolean {
-  for (let at = node.parent; at !== null; at = at.parent) {
-    if (at.type === 'type' && at.field !== null) return true;
-    if (!ANNOTATION_PARTS.has(at.type)) return false;
-  }
-  return false;
 }
 
 /** Whether a node stands among the bases of a class. */

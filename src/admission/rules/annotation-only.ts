@@ -1,4 +1,4 @@
-import { inAnnotation } from '../node-places.ts';
+import { inAnnotation } from '../annotations.ts';
 import { wrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
 
@@ -11,7 +11,7 @@ export const annotationOnly: Rule = {
   visit(node, judged, refuse) {
     if (node.type === 'identifier' && judged.load(node) === null) return;
     if (!judged.mayBe(node, 'typing', ['Type'])) return;
-    if (node.type !== 'dotted_name' && inAnnotation(wrapped(node))) return;
+    if (node.type !== 'dotted_name' && inAnnotation(wrapped(node), judged)) return;
     refuse(node, 'Type', 'typing.Type may only stand in an annotation.');
   },
 };

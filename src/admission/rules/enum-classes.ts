@@ -1,5 +1,6 @@
+import { inAnnotation } from '../annotations.ts';
 import type { JudgedSource } from '../judged-source.ts';
-import { inAnnotation, isClassBase } from '../node-places.ts';
+import { isClassBase } from '../node-places.ts';
 import { decodedString } from '../python-string.ts';
 import { argumentsOf, childOf, partsOf, type SyntaxNode, wrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
@@ -103,7 +104,7 @@ function isPlainFunctionalCall(call: SyntaxNode, judged: JudgedSource): boolean 
 
 /** Whether an enumeration stands where nothing can call it with names. */
 function isHarmless(at: SyntaxNode, judged: JudgedSource): boolean {
-  if (isClassBase(at) || judged.isClassTest(at) || inAnnotation(at)) return true;
+  if (isClassBase(at) || judged.isClassTest(at) || inAnnotation(at, judged)) return true;
   return at.field === 'function' && at.parent?.type === 'call' && isPlainFunctionalCall(at.parent, judged);
 }
 

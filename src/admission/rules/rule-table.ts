@@ -8,6 +8,7 @@ import { classPatterns } from './class-patterns.ts';
 import { codingCookie } from './coding-cookie.ts';
 import { compileErrors } from './compile-errors.ts';
 import { computeFunction } from './compute-function.ts';
+import { copyCalls } from './copy-calls.ts';
 import { dataclassFields } from './dataclass-fields.ts';
 import { decorators } from './decorators.ts';
 import { dunderNames } from './dunder-names.ts';
@@ -60,6 +61,7 @@ export const TREE_RULES: readonly Rule[] = [
   stringEvaluators,
   moduleValues,
   moduleMembers,
+  copyCalls,
   attributeNames,
   attributeStores,
   specialMethods,

@@ -38,7 +38,13 @@ function isClassOperand(operand: SyntaxNode, judged: JudgedSource): boolean {
       if (judged.classOf(node) !== null) return true;
       if (BUILTIN_CLASSES.has(node.text) && judged.isSurelyBuiltin(node, node.text)) return true;
       const name = node.type === 'identifier' ? judged.soleName(node) : null;
-      return name?.bindings.every((binding) => isClassBinding(binding, judged)) === true;
+      if (name === null) return false;
+      return judged.once('classes only', name, () => {
+        if (!name.bindings.every((binding) => isClassBinding(binding, judged))) return false;
+        // A list or set under a name can be given other elements later.
+        const isFixed = ({ value }: Binding) => value?.type !== 'list' && value?.type !== 'set';
+        return name.bindings.every(isFixed) || judged.loadsOf(name).every((load) => isLookedUp(load.node));
+      });
     }
   }
 }
@@ -57,13 +63,32 @@ function isPlainComparison(node: SyntaxNode, judged: JudgedSource): boolean {
   return partsOf(node).every((operand) => isClassOperand(operand, judged));
 }
 
-/** A dictionary written out, or a name that is always one: looking up in it calls no method of the source. */
+/** A dictionary of classes, or a name that is always one: looking up in it calls no method of the source. */
 function isDictionary(node: SyntaxNode | null, judged: JudgedSource): boolean {
-  if (node?.type === 'dictionary') return true;
+  if (node?.type === 'dictionary') {
+    return partsOf(node).every((pair) => {
+      const key = pair.type === 'pair' ? childOf(pair, 'key') : null;
+      return key !== null && isClassOperand(key, judged);
+    });
+  }
   const name = node?.type === 'identifier' ? judged.soleName(node) : null;
-  return (
-    name?.bindings.every(({ kind, value }) => kind === 'assign' && value?.type === 'dictionary') === true
-  );
+  if (name === null) return false;
+  return judged.once('dictionary of classes', name, () => {
+    const isWritten = ({ kind, value }: Binding) =>
+      kind === 'assign' && value?.type === 'dictionary' && isDictionary(value, judged);
+    return name.bindings.every(isWritten) && judged.loadsOf(name).every((load) => isLookedUp(load.node));
+  });
+}
+
+/** Whether a collection is only asked where it stands: `x in kinds`, `kinds[x]`, `kinds.get(x)`. */
+function isLookedUp(node: SyntaxNode): boolean {
+  const at = wrapped(node);
+  const parent = at.parent;
+  if (parent?.type === 'comparison_operator') return true;
+  if (parent?.type === 'subscript') return at.field === 'value' && inLoad(parent);
+  const called =
+    parent?.type === 'attribute' && parent.field === 'function' && parent.parent?.type === 'call';
+  return called && at.field === 'object' && childOf(parent, 'attribute')?.text === 'get';
 }
 
 /** Whether the value at a node is used up where it stands: named, compared, printed or looked up by. */
@@ -98,7 +123,9 @@ function isUsedUpName(call: SyntaxNode, judged: JudgedSource): boolean {
   const left = at.field === 'right' && at.parent?.type === 'assignment' ? childOf(at.parent, 'left') : null;
   const binding = left === null ? null : judged.binding(left);
   const name = binding?.scope.names.get(binding.name);
-  if (name === undefined || at.parent?.parent?.type !== 'expression_statement') return false;
+  // The name of a class body is an attribute of the class as well.
+  if (name === undefined || name.scope.kind === 'class') return false;
+  if (at.parent?.parent?.type !== 'expression_statement') return false;
   return judged.once('type used up', name, () =>
     judged.loadsOf(name).every((load) => isUsedUp(load.node, judged)),
   );

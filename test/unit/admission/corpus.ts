@@ -28,6 +28,7 @@ function lines<T>(name: string): T[] {
 export const attacks = (): Attack[] => [
   ...lines<Attack>('attacks.jsonl'),
   ...lines<Attack>('more-attacks.jsonl'),
+  ...lines<Attack>('subtle-attacks.jsonl'),
 ];
 export const honest = (): Honest[] => [...lines<Honest>('legit.jsonl'), ...lines<Honest>('more-legit.jsonl')];
 

@@ -79,9 +79,9 @@ export const REFUSED: readonly (readonly [id: string, code: string])[] = [
     ag_await ag_code ag_frame ag_running ag_suspended tb_frame tb_lasti tb_lineno tb_next f_back f_builtins f_code
     f_generator f_globals f_locals f_trace mro obj with_traceback from_file
   `).map((name) => ['attribute', `x = 1\ny = x.${name}`] as const),
-  ...words('_evaluate _convert_ _create_ _getitem _inst _make_substitution _unpickle').map(
-    (name) => ['attribute', `class A:\n    def ${name}(self):\n        return self.${name}()`] as const,
-  ),
+  ...words(
+    '_evaluate _convert_ _create_ _add_alias_ _member_type_ _getitem _inst _make_substitution _unpickle',
+  ).map((name) => ['attribute', `class A:\n    def ${name}(self):\n        return self.${name}()`] as const),
   ...words('format_map vformat get_field').map((name) => ['string', `x = ''\ny = x.${name}`] as const),
   ...words('global await').map((word) => ['syntax', `def f():\n    ${word} x`] as const),
   ['syntax', 'x = (1 as y)'],
