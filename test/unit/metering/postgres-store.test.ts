@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, inject, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
@@ -113,4 +114,47 @@ it('sees no permit of a process that joins during a recovery without its lease',
   await holder.end();
   expect(await recovering).toEqual({ settled: 0, released: 0 });
   expect(await ledger.usage('acme', '2026-11', at)).toMatchObject({ openPermits: 1 });
+});
+
+it('waits for a row longer than the server lets one statement wait', async () => {
+  const meter = bench.meter(bench.ledger());
+  await (await openPermit(meter)).release();
+  const unlock = await bench.store.lock('acme');
+  const opening = openPermit(meter);
+  await sleep(1500);
+  await unlock();
+  expect(await opening).toMatchObject({ tenant: 'acme' });
+});
+
+it.each([
+  ['40001', 'busy', 'a snapshot that was overtaken'],
+  ['40P01', 'busy', 'a deadlock, of which one must go'],
+  ['55P03', 'busy', 'a lock that was not given in time'],
+  ['57014', 'busy', 'a statement past its time'],
+  ['53100', 'full', 'a full disk'],
+  ['53200', 'full', 'no memory left'],
+  ['53300', 'lost', 'too many connections'],
+  ['57P01', 'lost', 'an administrator’s shutdown'],
+  ['57P03', 'lost', 'a server that is starting'],
+  ['25006', 'lost', 'a standby that takes no writes'],
+  ['28P01', 'lost', 'a wrong password'],
+  ['3D000', 'lost', 'no such database'],
+  ['42P01', 'lost', 'a table that was taken away'],
+  ['23505', 'bug', 'a run id that was used'],
+  ['22003', 'bug', 'a number out of range'],
+  ['42601', 'bug', 'a statement that is none'],
+])('takes SQLSTATE %s for %s: %s', (code, fault) => {
+  const error = Object.assign(new pg.DatabaseError('x', 1, 'error'), { code });
+  expect(postgresDialect({ url: bench.store.url }).faultOf(error)).toBe(fault);
+});
+
+it.each([
+  [new Error('Connection terminated unexpectedly'), 'lost'],
+  [new Error('Client has encountered a connection error and is not queryable'), 'lost'],
+  [new Error('Query read timeout'), 'lost'],
+  [Object.assign(new Error('read ECONNRESET'), { syscall: 'read' }), 'lost'],
+  [new TypeError('undefined is not a function'), 'bug'],
+  ['text', 'bug'],
+])('takes %s of the driver for %s', (error, fault) => {
+  expect(postgresDialect({ url: bench.store.url }).faultOf(error)).toBe(fault);
 });
