@@ -85,3 +85,17 @@ test('finishing waits for a peer who closes, and no longer than it may for one w
   await stubborn.ours.finish(50);
   expect(stubborn.socket.destroyed).toBe(true);
 });
+
+test('finishing takes what a peer is still sending, who then meets no error before it has read the last frame', async () => {
+  const { ours, peer } = await pair();
+  peer.pause();
+  const written = new Promise<unknown>((resolve) => peer.write(Buffer.alloc(4 * 1024 * 1024), resolve));
+  ours.send(encodeFrame(TAG.taken));
+  const finished = ours.finish();
+  expect(await written).toBeFalsy();
+  const got = new Promise<Buffer>((resolve) => peer.once('data', resolve));
+  peer.resume();
+  expect(await got).toEqual(frame(TAG.taken, ''));
+  peer.end();
+  await finished;
+});
