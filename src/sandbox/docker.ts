@@ -155,6 +155,10 @@ class DockerSandbox implements Sandbox {
     }
     let container: ReadyContainer | null = null;
     try {
+      const missing = this.#pool.ready > 0 ? null : await this.#missing(signal);
+      if (missing !== null) {
+        return notStarted('sandbox_unavailable', missing);
+      }
       const taken = await this.#pool.take(signal);
       if (taken.kind !== 'taken') {
         return taken.kind === 'aborted'
@@ -178,6 +182,22 @@ class DockerSandbox implements Sandbox {
       void container?.retire();
       slot.release();
     }
+  }
+
+  /**
+   * Why no container can be started, or null. Asked before waiting for one: where the engine is away with containers
+   * that it has yet to remove, there is no place for another, and no start that would fail.
+   */
+  #missing(signal: AbortSignal): Promise<string | null> {
+    const found = this.#readiness.ground().then(
+      () => null,
+      (error: unknown) => toEngineError(error).message,
+    );
+    // Who leaves meanwhile is told so by the pool.
+    const left = new Promise<null>((resolve) => {
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    return signal.aborted ? Promise.resolve(null) : Promise.race([found, left]);
   }
 
   /** Lowers the memory of a container for a run that asked for less, never raises it; what is wrong, or null. */

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from './engine.ts';
-import { EngineError } from './engine-call.ts';
+import { toEngineError } from './engine-call.ts';
 import type { SandboxObserver } from './observer.ts';
 
 /** A container's place in the fleet, held from before it is created until its removal is confirmed. */
@@ -12,7 +11,7 @@ export interface Place {
 }
 
 /** Pauses between attempts at a removal: after the last one the container is left to the reaper, and counted. */
-const RETRY_PAUSES_MS = [50, 200, 500, 1000, 2000, 4000];
+const RETRY_PAUSES_MS = [50, 200, 500, 1000, 2000, 4000] as const;
 
 /**
  * The containers this instance has on the engine, and their removal. A place is free again only when the engine
@@ -25,6 +24,7 @@ export class Fleet {
   readonly #removals = new Map<string, Promise<void>>();
   readonly #ids = new Set<string>();
   #uncreated = 0;
+  #closed = false;
 
   /** `onFree` is called after each place that became free. */
   constructor(engine: Engine, observer: SandboxObserver, onFree: () => void) {
@@ -91,26 +91,36 @@ export class Fleet {
     return removal;
   }
 
-  /** Removes all there are. */
+  /** Removes all there are, for the last time: an engine that is away is not waited for. */
   async retireAll(): Promise<void> {
+    this.#closed = true;
     await Promise.all([...this.#ids].map((id) => this.retire(id)));
   }
 
   async #remove(id: string): Promise<void> {
-    for (const pauseMs of [...RETRY_PAUSES_MS, null]) {
+    for (let failures = 0; ; ) {
       try {
         await this.#engine.remove(id);
         return;
       } catch (error) {
-        if (pauseMs === null) {
+        const { fault, status } = toEngineError(error);
+        // An engine that is away has not refused: it is asked until it is back, and nothing can be started meanwhile.
+        failures += fault === 'unreachable' && !this.#closed && failures === RETRY_PAUSES_MS.length ? 0 : 1;
+        const pauseMs = RETRY_PAUSES_MS[failures - 1];
+        if (pauseMs === undefined) {
           this.#observer.removalFailed();
           this.#observer.unexpected('container removal', error);
           return;
         }
         // 409: a removal is in progress. 500: seen where the engine found its own directory not yet empty.
-        const busy = error instanceof EngineError && error.status === 409;
-        await delay(busy ? RETRY_PAUSES_MS[0] : pauseMs);
+        await pause(status === 409 ? RETRY_PAUSES_MS[0] : pauseMs);
       }
     }
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }

@@ -66,7 +66,9 @@ export class Launcher {
         void this.#fleet.retire(id);
       }
     } catch (error) {
-      return toEngineError(error).message;
+      const { runtime } = this.#settings;
+      const { message } = toEngineError(error);
+      return runtime === null ? message : `${message} (with SANDBOX_RUNTIME=${runtime})`;
     }
   }
 

@@ -62,7 +62,7 @@ interface FakeContainer {
  */
 export class FakeEngine implements Engine {
   readonly calls: string[] = [];
-  readonly faults: Partial<Record<Call, () => void | Promise<void>>> = {};
+  faults: Partial<Record<Call, () => void | Promise<void>>> = {};
   readonly containers = new Map<string, FakeContainer>();
   /** Bytes of jobs that containers received, by container. */
   readonly jobs = new Map<string, Buffer>();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../src/sandbox/engine-call.ts';
 import { Fleet } from '../../../src/sandbox/fleet.ts';
 import { FakeEngine } from '../../fakes/fake-engine.ts';
@@ -68,6 +68,46 @@ describe('the containers of an instance', () => {
     await fleet.retire('c1');
     expect([observer.removalFailures, fleet.size, freed()]).toEqual([1, 0, 1]);
     expect(engine.count('remove')).toBeGreaterThan(3);
+  });
+
+  test('keep their place and are asked for again for as long as the engine is away', async () => {
+    vi.useFakeTimers();
+    try {
+      const engine = new FakeEngine();
+      engine.faults.remove = () => {
+        throw new EngineError('unreachable', 'connect ENOENT');
+      };
+      const { fleet, observer } = fleetWith(engine);
+      fleet.reserve().created('c1');
+      const retired = fleet.retire('c1');
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
+      expect(engine.count('remove')).toBeGreaterThan(100);
+      delete engine.faults.remove;
+      await vi.advanceTimersByTimeAsync(4000);
+      await retired;
+      expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('are given up at the end of all if the engine is away then', async () => {
+    vi.useFakeTimers();
+    try {
+      const engine = new FakeEngine();
+      engine.faults.remove = () => {
+        throw new EngineError('unreachable', 'connect ENOENT');
+      };
+      const { fleet, observer } = fleetWith(engine);
+      fleet.reserve().created('c1');
+      const ended = fleet.retireAll();
+      await vi.advanceTimersByTimeAsync(10_000);
+      await ended;
+      expect([fleet.size, observer.removalFailures]).toEqual([0, 1]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('give a place back that was never used', () => {

@@ -476,6 +476,39 @@ describe('a run that does not start', () => {
     },
   );
 
+  test('for an engine that is away, with every place held by a container that it has yet to remove, is refused at once', async () => {
+    const { engine, sandbox, run } = start(returnsOne, { maxConcurrency: 1 });
+    await run();
+    await eventually(() => engine.containers.size === 0, 'container removed');
+    const away = () => {
+      throw new EngineError('unreachable', 'connect ENOENT');
+    };
+    engine.faults.remove = away;
+    await run();
+    engine.faults.ping = away;
+    engine.restart();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await run({ signal: AbortSignal.timeout(5000) })).toMatchObject({ reason: 'sandbox_unavailable' });
+    engine.faults = {};
+    await sandbox.close();
+  });
+
+  test('for a caller who leaves while the engine is being looked at does not wait for that', async () => {
+    const { engine, sandbox, run } = start();
+    let answer = (): void => {};
+    engine.faults.ping = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const caller = new AbortController();
+    const left = run({ signal: caller.signal });
+    await eventually(() => engine.count('ping') === 1, 'the engine is being looked at');
+    caller.abort();
+    expect(await left).toMatchObject({ reason: 'cancelled' });
+    answer();
+    await sandbox.close();
+  });
+
   test('for a failed create gives its place back', async () => {
     const { engine, sandbox, run } = start(returnsOne, { maxConcurrency: 1 });
     await sandbox.readiness();
