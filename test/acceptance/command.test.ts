@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,6 +109,26 @@ describe('compute-step', () => {
     writeFileSync(file, '{');
     expect(command(['serve'], { TENANTS_FILE: file }).stderr).toContain('TENANTS_FILE is not valid JSON');
     expect(command(['serve'], { TENANTS_FILE: join(folder, 'none') }).stderr).toContain('cannot be read');
+  });
+
+  it('serves a scripted model until it is told to stop, and names its faults', async () => {
+    const script = join(folder, 'answers.json');
+    writeFileSync(script, JSON.stringify([{ when: 'sum', replies: ['def compute(data):\n    return 1\n'] }]));
+    const child = spawn(process.execPath, ['dist/main.js', 'model', '--script', script, '--port', '0'], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exited = once(child, 'exit');
+    const [first] = (await once(child.stdout, 'data')) as [Buffer];
+    const url = /^listening (http:\/\/127\.0\.0\.1:\d+\/write)$/m.exec(first.toString())?.[1] ?? '';
+    const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ user: 'the sum' }) });
+    expect(await answer.json()).toEqual({ code: 'def compute(data):\n    return 1\n' });
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    const { status, stderr } = command(['model', '--script', join(folder, 'none'), '--port', 'x']);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^--port must be/m);
+    expect(stderr).toMatch(/^--script cannot be read/m);
   });
 
   it('refuses an unknown command', () => {
