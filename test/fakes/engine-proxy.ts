@@ -65,7 +65,9 @@ export async function startEngineProxy(enginePath = '/var/run/docker.sock'): Pro
     outgoing.on('upgrade', (reply, socket) => answered(reply, socket));
     outgoing.on('error', () => incoming.socket.destroy());
     // A client that gives up takes its call with it, as it would without a proxy.
-    incoming.socket.on('close', () => outgoing.destroy());
+    const drop = (): void => void outgoing.destroy();
+    incoming.socket.on('close', drop);
+    outgoing.on('close', () => incoming.socket.off('close', drop));
     incoming.pipe(outgoing);
   };
 
