@@ -12,6 +12,8 @@ export interface OwnContainer {
   readonly id: string;
   readonly instance: string;
   readonly running: boolean;
+  /** 0 while it runs. */
+  readonly exitCode: number;
 }
 
 /** The containers with our label and this memory limit. */
@@ -19,11 +21,16 @@ export function ownContainers(memoryMb: number): OwnContainer[] {
   const ids = docker('ps', '-aq', '--filter', 'label=compute-step');
   if (ids === '') return [];
   const format =
-    '{{.Id}} {{index .Config.Labels "compute-step.instance"}} {{.State.Running}} {{.HostConfig.Memory}}';
+    '{{.Id}} {{index .Config.Labels "compute-step.instance"}} {{.State.Running}} {{.State.ExitCode}} {{.HostConfig.Memory}}';
   return inspect(ids.split('\n'), format)
     .map((line) => line.split(' '))
-    .filter(([, , , memory]) => Number(memory) === memoryMb * 1024 * 1024)
-    .map(([id = '', instance = '', running]) => ({ id, instance, running: running === 'true' }));
+    .filter(([, , , , memory]) => Number(memory) === memoryMb * 1024 * 1024)
+    .map(([id = '', instance = '', running, exitCode]) => ({
+      id,
+      instance,
+      running: running === 'true',
+      exitCode: Number(exitCode),
+    }));
 }
 
 /** Removes what a killed service left behind, which its successors would at its expiry. */
