@@ -128,6 +128,7 @@ async function answers(url: string, server: ChildProcess): Promise<void> {
 async function end(server: ChildProcess | null, signal: NodeJS.Signals): Promise<void> {
   if (server === null || server.exitCode !== null || server.signalCode !== null) return;
   const gone = new Promise((resolve) => server.once('exit', resolve));
+  server.ref();
   server.kill(signal);
   await gone;
 }
