@@ -1,3 +1,11 @@
+/** What the engine is: its cgroup version decides one create option, the rest is for people. */
+export interface EngineFacts {
+  readonly cgroupVersion: 1 | 2;
+  readonly version: string;
+  /** The OCI runtime of containers that name none. */
+  readonly defaultRuntime: string;
+}
+
 /** Which reports on a container's end the engine has. */
 export interface ReportedEnds {
   readonly oom: boolean;
@@ -17,6 +25,15 @@ function member(value: unknown, ...path: readonly string[]): unknown {
     at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[name] : undefined;
   }
   return at;
+}
+
+/** A reply of `/info`. Engines before 20.10 do not say their cgroup version; they know the first only. */
+export function engineFacts(info: unknown): EngineFacts {
+  return {
+    cgroupVersion: String(member(info, 'CgroupVersion')) === '2' ? 2 : 1,
+    version: word(member(info, 'ServerVersion')),
+    defaultRuntime: word(member(info, 'DefaultRuntime')),
+  };
 }
 
 /**
@@ -44,4 +61,9 @@ export function reportedEnds(events: unknown): ReportedEnds {
 /** Zero is what an engine says where it does not know, as of a container that has ended. */
 function positive(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
+}
+
+/** A name or version for one line of a log. */
+function word(value: unknown): string {
+  return typeof value === 'string' && /^[\w.+~:-]{1,64}$/.test(value) ? value : 'unknown';
 }

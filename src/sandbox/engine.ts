@@ -3,7 +3,14 @@ import type { Duplex, Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { type EngineAddress, parseEngineAddress } from './engine-address.ts';
 import { boundedCall, EngineError } from './engine-call.ts';
-import { type MeasuredUsage, measuredUsage, type ReportedEnds, reportedEnds } from './engine-replies.ts';
+import {
+  type EngineFacts,
+  engineFacts,
+  type MeasuredUsage,
+  measuredUsage,
+  type ReportedEnds,
+  reportedEnds,
+} from './engine-replies.ts';
 
 /** How a container stands, as the engine sees it. */
 export interface ContainerState {
@@ -24,11 +31,6 @@ export interface ListedContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdSeconds: number;
-}
-
-/** What the engine is: its cgroup version decides one create option. */
-export interface EngineFacts {
-  readonly cgroupVersion: 1 | 2;
 }
 
 /** The few things asked of a container engine. Every call is bounded and rejects with an EngineError only. */
@@ -95,9 +97,7 @@ export function createDockerEngine(dockerHost: string | null): Engine {
       }),
     facts: () =>
       boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
-        const info = (await get(docker, '/info', abortSignal)) as { CgroupVersion?: unknown };
-        // Engines before 20.10 do not say; they know version 1 only.
-        return { cgroupVersion: String(info.CgroupVersion) === '2' ? 2 : 1 };
+        return engineFacts(await get(docker, '/info', abortSignal));
       }),
     imageId: (name) =>
       boundedCall(CALL_MS.query, undefined, async (abortSignal) => {

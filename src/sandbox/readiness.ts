@@ -1,7 +1,8 @@
 import { type Clock, elapsedMs } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
-import type { Engine, EngineFacts, EngineWatch } from './engine.ts';
+import type { Engine, EngineWatch } from './engine.ts';
 import { EngineError, toEngineError } from './engine-call.ts';
+import type { EngineFacts } from './engine-replies.ts';
 
 /** What every container of an engine is made from: the image by its id, and facts that a create option follows. */
 export interface Ground extends EngineFacts {
@@ -134,10 +135,12 @@ export class SandboxReadiness {
       this.#tested = null;
       return notReady(toEngineError(error).message);
     }
-    const up: CheckState = { check: 'engine', ok: true, detail: 'the engine answers' };
+    let up: CheckState = { check: 'engine', ok: true, detail: 'the engine answers' };
     let ground: Ground;
     try {
-      ground = await this.#findGround();
+      const facts = this.#ground ?? (await engine.facts());
+      up = { ...up, detail: described(facts) };
+      ground = await this.#findGround(facts);
       this.#ground = ground;
     } catch (error) {
       this.#ground = null;
@@ -185,7 +188,7 @@ export class SandboxReadiness {
   }
 
   /** The image's id is resolved once and then held: a tag that moves does not change what runs. */
-  async #findGround(): Promise<Ground> {
+  async #findGround(facts: EngineFacts): Promise<Ground> {
     const { engine, image } = this.#options;
     const held = this.#ground;
     if (held !== null && (await engine.imageId(held.imageId)) !== null) {
@@ -195,7 +198,8 @@ export class SandboxReadiness {
     if (imageId === null) {
       throw new EngineError('refused', `there is no image ${image}: build it with npm run image`);
     }
-    return { imageId, ...(await engine.facts()) };
+    const { cgroupVersion, version, defaultRuntime } = facts;
+    return { imageId, cgroupVersion, version, defaultRuntime };
   }
 
   async #selfTest(ground: Ground): Promise<string | null> {
@@ -220,4 +224,8 @@ function notReady(detail: string): readonly CheckState[] {
     { check: 'image', ok: false, detail: 'not looked for: the engine does not answer' },
     { check: 'self_test', ok: false, detail: 'not done: the engine does not answer' },
   ];
+}
+
+function described({ version, cgroupVersion, defaultRuntime }: EngineFacts): string {
+  return `version ${version}, cgroup v${cgroupVersion}, runtime ${defaultRuntime}`;
 }

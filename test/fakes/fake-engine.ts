@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
 import type { ContainerState, Engine, EngineWatch, ListedContainer } from '../../src/sandbox/engine.ts';
 import { EngineError } from '../../src/sandbox/engine-call.ts';
-import type { MeasuredUsage, ReportedEnds } from '../../src/sandbox/engine-replies.ts';
+import type { EngineFacts, MeasuredUsage, ReportedEnds } from '../../src/sandbox/engine-replies.ts';
 import { probeFacts } from './probe-facts.ts';
 
 /** What a scripted container sees of its job and can do about it. */
@@ -98,9 +98,9 @@ export class FakeEngine implements Engine {
     await this.#call('ping');
   }
 
-  async facts(): Promise<{ cgroupVersion: 1 | 2 }> {
+  async facts(): Promise<EngineFacts> {
     await this.#call('facts');
-    return { cgroupVersion: this.cgroupVersion };
+    return { cgroupVersion: this.cgroupVersion, version: '20.10.24', defaultRuntime: 'runc' };
   }
 
   async imageId(name: string): Promise<string | null> {

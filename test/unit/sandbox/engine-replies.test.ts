@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { measuredUsage } from '../../../src/sandbox/engine-replies.ts';
+import { engineFacts, measuredUsage } from '../../../src/sandbox/engine-replies.ts';
 
 /** As engines with cgroup version 1 and 2 answer, shortened. */
 const V1 = {
@@ -32,4 +32,18 @@ test.each([
   ['a negative number', { memory_stats: { max_usage: -1 }, cpu_stats: { cpu_usage: -1 } }],
 ])('%s is no reading', (_what, stats) => {
   expect(measuredUsage(stats)).toEqual({ cpuSeconds: null, peakMemoryBytes: null });
+});
+
+test('an engine says what it is, in words fit for a line of a log', () => {
+  const info = { CgroupVersion: '2', ServerVersion: '26.1.5+dfsg1', DefaultRuntime: 'io.containerd.runc.v2' };
+  expect(engineFacts(info)).toEqual({
+    cgroupVersion: 2,
+    version: '26.1.5+dfsg1',
+    defaultRuntime: 'io.containerd.runc.v2',
+  });
+  expect(engineFacts({ ServerVersion: 'two\nlines', DefaultRuntime: 7 })).toEqual({
+    cgroupVersion: 1,
+    version: 'unknown',
+    defaultRuntime: 'unknown',
+  });
 });

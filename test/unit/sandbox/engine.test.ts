@@ -120,7 +120,7 @@ describe('an engine', () => {
     [undefined, 1],
   ])('with cgroup version %s is taken for version %d', async (CgroupVersion, cgroupVersion) => {
     const { engine } = await engineAt((socket) => socket.write(jsonReply(200, { CgroupVersion })));
-    expect(await engine.facts()).toEqual({ cgroupVersion });
+    expect(await engine.facts()).toEqual({ cgroupVersion, version: 'unknown', defaultRuntime: 'unknown' });
   });
 
   test.each([

@@ -41,7 +41,13 @@ describe('readiness', () => {
   test('is engine, image and self-test, and gives the image’s id to start from', async () => {
     const { engine, readiness } = setup();
     expect(await oks(readiness)).toEqual({ engine: true, image: true, self_test: true });
-    expect(await readiness.ground()).toEqual({ imageId: engine.image, cgroupVersion: 1 });
+    expect(await readiness.ground()).toEqual({
+      imageId: engine.image,
+      cgroupVersion: 1,
+      version: '20.10.24',
+      defaultRuntime: 'runc',
+    });
+    expect((await readiness.states())[0]?.detail).toBe('version 20.10.24, cgroup v1, runtime runc');
   });
 
   test('is one check for all who ask, and at most two seconds old', async () => {
