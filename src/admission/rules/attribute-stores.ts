@@ -1,39 +1,22 @@
+import { isInstanceName } from '../instance-flow.ts';
 import type { JudgedSource } from '../judged-source.ts';
 import type { AttributeStore } from '../scope.ts';
-import { childOf, partsOf, type SyntaxNode, unwrapped } from '../syntax-tree.ts';
+import { childOf, type SyntaxNode, unwrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
 
 /** What may be set on a decimal context. */
 const CONTEXT_ATTRIBUTES = new Set(['prec', 'rounding']);
 const CONTEXT_MAKERS = { decimal: ['getcontext', 'localcontext', 'Context'] };
 
-/** Whether a value is an instance of a class of the source, or None. */
-function isInstance(value: SyntaxNode | null, judged: JudgedSource): boolean {
-  if (value === null) return false;
-  const node = unwrapped(value);
-  if (node.type === 'none') return true;
-  if (node.type === 'conditional_expression') {
-    const [yes, , no] = partsOf(node);
-    return isInstance(yes ?? null, judged) && isInstance(no ?? null, judged);
-  }
-  const callee = node.type === 'call' ? childOf(node, 'function') : null;
-  return callee !== null && judged.classOf(callee) !== null;
-}
-
-type Passes = (value: SyntaxNode | null, judged: JudgedSource) => boolean;
-
-/** Whether every binding of a name, by a statement of one of these kinds, gives it a value that passes. */
-function isAlways(
-  object: SyntaxNode,
-  judged: JudgedSource,
-  kinds: readonly string[],
-  passes: Passes,
-): boolean {
+/** Whether every binding of a name gives it a decimal context. */
+function isContextName(object: SyntaxNode, judged: JudgedSource): boolean {
   const node = unwrapped(object);
   const name = node.type === 'identifier' ? judged.soleName(node) : null;
   if (name === null) return false;
-  return judged.once(`always ${passes.name}`, name, () =>
-    name.bindings.every(({ kind, value }) => kinds.includes(kind) && passes(value, judged)),
+  return judged.once('contexts', name, () =>
+    name.bindings.every(
+      ({ kind, value }) => ['assign', 'walrus', 'with'].includes(kind) && isContext(value, judged),
+    ),
   );
 }
 
@@ -51,10 +34,11 @@ function isAdmitted(store: AttributeStore, judged: JudgedSource): boolean {
   if (judged.isMethodParameter(object, ['self'])) return true;
   if (CONTEXT_ATTRIBUTES.has(attribute) && store.kind !== 'delete') {
     if (isContext(object, judged)) return true;
-    if (isAlways(object, judged, ['assign', 'walrus', 'with'], isContext)) return true;
+    if (isContextName(object, judged)) return true;
   }
-  // A with statement binds what __enter__ gave, which may be anything.
-  return isAlways(object, judged, ['assign', 'walrus'], isInstance);
+  const node = unwrapped(object);
+  const name = node.type === 'identifier' ? judged.soleName(node) : null;
+  return isInstanceName(name, judged);
 }
 
 export const attributeStores: Rule = {

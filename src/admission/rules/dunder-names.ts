@@ -1,4 +1,5 @@
 import type { Rule } from './rule.ts';
+import { isMethodAlias } from './special-methods.ts';
 
 export const dunderNames: Rule = {
   id: 'name',
@@ -12,6 +13,7 @@ export const dunderNames: Rule = {
     if (!node.text.startsWith('__')) return;
     const load = judged.load(node);
     const binding = judged.binding(node);
+    if (isMethodAlias(node.parent, judged)) return;
     if (load !== null && load.name !== '__name__') {
       refuse(node, load.name, 'A name with two leading underscores may not be read.');
     } else if (binding !== null) {

@@ -1,3 +1,4 @@
+import type { JudgedSource } from '../judged-source.ts';
 import { decodedString } from '../python-string.ts';
 import { childOf, partsOf, type SyntaxNode } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
@@ -23,6 +24,18 @@ function arePlainSlots(value: SyntaxNode | null, source: string): boolean {
   });
 }
 
+const isAdmittedMethod = (name: string) => METHODS.has(/^__(\w+)__$/.exec(name)?.[1] ?? '');
+
+/** Whether an assignment in a class body gives an admitted method a second admitted name: `__radd__ = __add__`. */
+export function isMethodAlias(assignment: SyntaxNode | null, judged: JudgedSource): boolean {
+  if (assignment?.type !== 'assignment' || assignment.parent?.type !== 'expression_statement') return false;
+  const [left, right, more] = partsOf(assignment);
+  if (left?.type !== 'identifier' || right?.type !== 'identifier' || more !== undefined) return false;
+  const [own] = judged.candidates(right).names;
+  const isMethod = own?.scope.kind === 'class' && own.bindings.every(({ kind }) => kind === 'def');
+  return isMethod && isAdmittedMethod(left.text) && isAdmittedMethod(right.text);
+}
+
 export const specialMethods: Rule = {
   id: 'attribute',
   title: 'Special methods',
@@ -40,8 +53,7 @@ export const specialMethods: Rule = {
       if (arePlainSlots(value, judged.source.text)) return;
       refuse(node, '__slots__', '__slots__ must be written out as texts.', 'Write __slots__ = ("a", "b").');
     } else if (binding.kind === 'def') {
-      const method = /^__(\w+)__$/.exec(binding.name)?.[1];
-      if (method !== undefined && METHODS.has(method)) return;
+      if (isAdmittedMethod(binding.name)) return;
       refuse(node, binding.name, 'This special method may not be defined.');
     }
   },

@@ -30,7 +30,11 @@ export const attacks = (): Attack[] => [
   ...lines<Attack>('more-attacks.jsonl'),
   ...lines<Attack>('subtle-attacks.jsonl'),
 ];
-export const honest = (): Honest[] => [...lines<Honest>('legit.jsonl'), ...lines<Honest>('more-legit.jsonl')];
+export const honest = (): Honest[] => [
+  ...lines<Honest>('legit.jsonl'),
+  ...lines<Honest>('more-legit.jsonl'),
+  ...lines<Honest>('varied-legit.jsonl'),
+];
 
 /** The module table of the built-in prompt pack. */
 export function packModules(): ModuleTable {
