@@ -2,16 +2,15 @@ import type { AdmittedFunction } from '../admission/admit.ts';
 import { elapsedMs } from '../clock.ts';
 import type { AdmissionRefusal } from '../contract/admission.ts';
 import { isProblem, type Problem, problem } from '../contract/problem.ts';
-import { type Draft, draftOf } from '../model/reply.ts';
-import type { Prompt } from '../prompt/render.ts';
+import type { Draft } from '../model/reply.ts';
 import { failure } from './answer.ts';
+import { cachedFunction } from './cached-function.ts';
 import { deadlinePassed } from './deadline.ts';
-import { flightKey, functionKey } from './function-cache.ts';
 import type { StepPorts } from './ports.ts';
 import { promptFor } from './prompt.ts';
-import type { ModelOrigin, StepRequest } from './request.ts';
+import type { StepRequest } from './request.ts';
 import { roundMs, type StepTrace, timed } from './trace.ts';
-import { draftDigest, writeFunction } from './write-function.ts';
+import { commission, draftDigest, writeFunction } from './write-function.ts';
 import type { Written } from './written.ts';
 
 /**
@@ -38,7 +37,7 @@ export async function functionOf(
   const startNs = ports.clock.monotonicNs();
   const written = await (origin.cache === 'off'
     ? writeFunction(ports, commission(request, origin, prompt), signal)
-    : throughCache(ports, request, origin, prompt, trace, signal));
+    : cachedFunction(ports, request, origin, prompt, trace, signal));
   if (isProblem(written)) {
     trace.phases.model = roundMs(elapsedMs(ports.clock, startNs));
     return written;
@@ -46,71 +45,6 @@ export async function functionOf(
   trace.phases.model = roundMs(Math.max(0, elapsedMs(ports.clock, startNs) - written.admissionMs));
   trace.phases.admission = roundMs(written.admissionMs);
   return taken(written, trace);
-}
-
-function commission({ id, traceparent }: StepRequest, { target, maxAttempts }: ModelOrigin, prompt: Prompt) {
-  return { id, prompt, target, traceparent, maxAttempts };
-}
-
-/** The function kept for the prompt, or one written for everybody who asks for it now, which is then kept. */
-async function throughCache(
-  ports: StepPorts,
-  request: StepRequest,
-  origin: ModelOrigin,
-  prompt: Prompt,
-  trace: StepTrace,
-  signal: AbortSignal,
-): Promise<Written | Problem> {
-  const { cache, observer } = ports;
-  const tenant = request.tenant.id;
-  const key = functionKey(prompt, origin.target);
-  trace.cacheKey = key;
-  const kept = origin.cache === 'use' ? keptFunction(ports, tenant, key) : null;
-  if (kept !== null) {
-    observer.functionCache('hit');
-    trace.functionSource = 'cache';
-    return kept;
-  }
-  const joined = await cache.writing.join(
-    flightKey(tenant, key, origin.target, origin.maxAttempts),
-    async (shared) => {
-      if (origin.cache === 'use') {
-        observer.functionCache('miss');
-      }
-      const written = await writeFunction(ports, commission(request, origin, prompt), shared);
-      if (written.kind === 'admitted') {
-        cache.store(tenant, key, { text: written.fn.text, attempts: written.attempts });
-      }
-      return written;
-    },
-    signal,
-  );
-  if (joined.kind === 'left') {
-    return problem(
-      'deadline_exceeded',
-      'The deadline passed while the function was being written; nothing ran.',
-    );
-  }
-  if (!joined.led) {
-    // No call of its own was paid for.
-    observer.functionCache('hit');
-    trace.functionSource = 'cache';
-  }
-  return joined.value;
-}
-
-/** Admitted again like any other: what is kept is text, and only admission makes a function of it. Else a miss. */
-function keptFunction(ports: StepPorts, tenant: string, key: string): Written | null {
-  const kept = ports.cache.find(tenant, key);
-  if (kept === null) {
-    return null;
-  }
-  const startNs = ports.clock.monotonicNs();
-  const fn = ports.admission.admit(draftOf(kept.text));
-  if ('rule_id' in fn) {
-    return null;
-  }
-  return { kind: 'admitted', fn, attempts: kept.attempts, admissionMs: elapsedMs(ports.clock, startNs) };
 }
 
 function taken(written: Written, trace: StepTrace): AdmittedFunction | Problem | null {

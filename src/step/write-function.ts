@@ -10,6 +10,7 @@ import type { Draft } from '../model/reply.ts';
 import type { Prompt } from '../prompt/render.ts';
 import { deadlinePassed } from './deadline.ts';
 import type { StepPorts } from './ports.ts';
+import type { ModelOrigin, StepRequest } from './request.ts';
 import type { Written } from './written.ts';
 
 /** A function to be written: what is asked of whom, and how often at most. */
@@ -19,6 +20,15 @@ export interface Commission {
   readonly target: ModelTarget;
   readonly traceparent: string | null;
   readonly maxAttempts: number;
+}
+
+/** What a step's request asks to be written. */
+export function commission(
+  { id, traceparent }: StepRequest,
+  { target, maxAttempts }: ModelOrigin,
+  prompt: Prompt,
+): Commission {
+  return { id, prompt, target, traceparent, maxAttempts };
 }
 
 type WritingPorts = Pick<StepPorts, 'model' | 'admission' | 'observer' | 'clock'>;

@@ -126,6 +126,16 @@ describe('tenants', () => {
     expect(faults.join()).not.toContain('nothex');
   });
 
+  it('may have a use of the function cache of their own, one of three', () => {
+    const tenant = (cache: string) => ({ tenants: [{ ...createKey('acme', 1, 1).entry, cache }] });
+    for (const cache of ['off', 'use', 'refresh']) {
+      expect(faultsOf(tenant(cache))).toEqual([]);
+    }
+    expect(faultsOf(tenant('always')).join()).toContain(
+      'tenants[0].cache must be "off" or "use" or "refresh"',
+    );
+  });
+
   it('need every quota said: absent is a fault, null is unlimited', () => {
     const { entry } = createKey('acme', null, null);
     expect(faultsOf({ tenants: [entry] })).toEqual([]);
