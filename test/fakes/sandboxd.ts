@@ -45,11 +45,11 @@ export async function startTestDaemon(
     readonly engine?: FakeEngine;
   } = {},
 ): Promise<TestDaemon> {
-  const folder = temporaryFolder();
+  const folder = options.socketPath === undefined ? temporaryFolder() : null;
   const engine = options.engine ?? new FakeEngine();
   engine.script = options.script ?? returnsOne;
   const log: DaemonLog = { ran: [], refused: [], broken: [], unexpected: [] };
-  const socketPath = options.socketPath ?? join(folder.path, 'sandboxd.sock');
+  const socketPath = options.socketPath ?? join(folder?.path ?? '', 'sandboxd.sock');
   const daemon = await startSandboxDaemon({
     socketPath,
     sandbox: createSandboxOn(engine, sandboxSettings(options.sandbox)),
@@ -73,7 +73,7 @@ export async function startTestDaemon(
     log,
     close: async (graceMs = 0) => {
       await daemon.close(graceMs);
-      folder.remove();
+      folder?.remove();
     },
   };
 }

@@ -538,6 +538,7 @@ describe('the socket’s file', () => {
     expect(existsSync(socketPath)).toBe(true);
     const daemon = await start({ socketPath });
     await expectServing(daemon);
+    folder.remove();
   });
 
   test('of a live one is refused in one line, and left as it is', async () => {
