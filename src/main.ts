@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import closeWithGrace from 'close-with-grace';
 import { composeService } from './compose.ts';
+import { examine } from './compose-doctor.ts';
 import { startSandboxd } from './compose-sandboxd.ts';
 import { readLedgerMonth } from './compose-usage.ts';
 import { loadConfig, loadLedgerUrl, loadSandboxdConfig, SANDBOXD_SETTINGS, settingsTable } from './config.ts';
+import { type Finding, findingsJson, findingsTable, healthy, wrong } from './doctor.ts';
 import { MONTH } from './metering/months.ts';
 import { EXPORT_FORMATS, exportUsage } from './metering/usage-export.ts';
 import { startModelCommand } from './model-command.ts';
@@ -16,6 +18,9 @@ const USAGE = `compute-step <command>
   serve                  the HTTP API; settings come from the environment (serve --help lists them)
   sandboxd               the sandbox in a process of its own, which alone holds the engine; serve reaches it by
                          SANDBOXD_SOCKET (sandboxd --help lists its settings)
+  doctor                 looks at everything serve needs, with its settings; ends with 1 if anything is wrong
+      --json             for a program
+      --model            also connects to the default model webhook, without asking it anything
   key create             a new API key and its tenants-file entry
       --tenant <id>      lower-case letters, digits, - and _
       --runs <n>         compute_runs a month; "unlimited" for no cap
@@ -85,6 +90,24 @@ async function sandboxd(args: readonly string[]): Promise<void> {
     return refuse(daemon.faults);
   }
   closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => daemon.close());
+}
+
+const DOCTOR_OPTIONS = { json: { type: 'boolean' }, model: { type: 'boolean' } } as const;
+
+async function doctor(args: readonly string[]): Promise<void> {
+  let values: { json?: boolean; model?: boolean };
+  try {
+    ({ values } = parseArgs({ args: [...args], options: DOCTOR_OPTIONS }));
+  } catch (error) {
+    return refuse([(error as Error).message, '', USAGE]);
+  }
+  const config = loadConfig();
+  const findings: readonly Finding[] =
+    'kind' in config
+      ? config.faults.map((fault) => wrong('settings', fault, 'serve --help lists every setting'))
+      : await examine(config, { model: values.model === true });
+  say(values.json === true ? findingsJson(findings) : findingsTable(findings));
+  process.exitCode = healthy(findings) ? 0 : 1;
 }
 
 const KEY_OPTIONS = {
@@ -176,6 +199,8 @@ if (command === 'serve') {
   await serve(rest);
 } else if (command === 'sandboxd') {
   await sandboxd(rest);
+} else if (command === 'doctor') {
+  await doctor(rest);
 } else if (command === 'key' && rest[0] === 'create') {
   createKeyCommand(rest.slice(1));
 } else if (command === 'usage' && rest[0] === 'export') {
