@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../src/tenants.ts';
-import { labelledContainers } from '../fakes/containers.ts';
+import { ownContainers, ownMemoryMb } from '../fakes/own-containers.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'compute-step-doctor-'));
@@ -21,11 +22,10 @@ interface Check {
   readonly fix: string;
 }
 
-function doctor(args: readonly string[], env: Record<string, string> = {}) {
+async function doctor(args: readonly string[], env: Record<string, string> = {}) {
   const { DOCKER_HOST } = process.env;
-  const ran = spawnSync(process.execPath, ['dist/main.js', 'doctor', ...args], {
+  const child = spawn(process.execPath, ['dist/main.js', 'doctor', ...args], {
     cwd: ROOT,
-    encoding: 'utf8',
     timeout: 90_000,
     env: {
       PATH: process.env.PATH ?? '',
@@ -36,8 +36,16 @@ function doctor(args: readonly string[], env: Record<string, string> = {}) {
       ...env,
     },
   });
-  expect(ran.stderr).not.toContain('    at ');
-  return ran;
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8');
+    child[name].on('data', (text: string) => {
+      said[name] += text;
+    });
+  }
+  const [status] = (await once(child, 'close')) as [number | null];
+  expect(said.stderr).not.toContain('    at ');
+  return { status, ...said };
 }
 
 function failed(stdout: string): readonly Check[] {
@@ -45,19 +53,19 @@ function failed(stdout: string): readonly Check[] {
 }
 
 describe('compute-step doctor', () => {
-  test('finds nothing wrong where nothing is, and leaves no container', () => {
-    const before = labelledContainers();
-    const { status, stdout } = doctor([]);
+  test('finds nothing wrong where nothing is, and leaves no container', async () => {
+    const memoryMb = ownMemoryMb();
+    const { status, stdout } = await doctor([], { SANDBOX_MEMORY_MB: String(memoryMb) });
     expect(stdout).toMatch(/^ok {4}engine +version .+, cgroup v[12], runtime /m);
     expect(stdout).toMatch(/^ok {4}self-test +every check holds/m);
     expect(stdout).toMatch(/^ok {4}pool +1 containers? ready/m);
     expect(stdout).toMatch(/all is well\n$/);
     expect(status).toBe(0);
-    expect(labelledContainers().filter((one) => !before.includes(one))).toEqual([]);
+    expect(ownContainers(memoryMb)).toEqual([]);
   });
 
-  test('says the same to a program', () => {
-    const { status, stdout } = doctor(['--json'], { SANDBOX_POOL_SIZE: '0' });
+  test('says the same to a program', async () => {
+    const { status, stdout } = await doctor(['--json'], { SANDBOX_POOL_SIZE: '0' });
     const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
     expect(ok).toBe(true);
     expect(checks.map(({ check }) => check)).toEqual([
@@ -66,22 +74,22 @@ describe('compute-step doctor', () => {
     expect(status).toBe(0);
   });
 
-  test('names a wrong DOCKER_HOST, with the fix, and goes on to the rest', () => {
-    const { status, stdout } = doctor(['--json'], { DOCKER_HOST: 'unix:///nowhere/engine.sock' });
+  test('names a wrong DOCKER_HOST, with the fix, and goes on to the rest', async () => {
+    const { status, stdout } = await doctor(['--json'], { DOCKER_HOST: 'unix:///nowhere/engine.sock' });
     expect(status).toBe(1);
     expect(failed(stdout).map(({ check }) => check)).toEqual(['engine', 'image', 'self-test']);
     expect(failed(stdout)[0]?.fix).toContain('DOCKER_HOST');
     expect(stdout).toContain('"tenants file"');
   });
 
-  test('names an image, a runtime, a tenants file and a ledger that are not right', () => {
-    const image = doctor(['--json'], {
+  test('names an image, a runtime, a tenants file and a ledger that are not right', async () => {
+    const image = await doctor(['--json'], {
       SANDBOX_IMAGE: 'compute-step-sandbox:none',
       TENANTS_FILE: join(folder, 'x'),
     });
     expect(image.status).toBe(1);
     expect(failed(image.stdout).map(({ check }) => check)).toEqual(['image', 'self-test', 'tenants file']);
-    const runtime = doctor(['--json'], {
+    const runtime = await doctor(['--json'], {
       SANDBOX_RUNTIME: 'no-such-runtime',
       LEDGER_URL: `sqlite:${tenants}/ledger.db`,
     });
@@ -89,8 +97,8 @@ describe('compute-step doctor', () => {
     expect(failed(runtime.stdout)[0]?.detail).toContain('no-such-runtime');
   });
 
-  test('names every bad setting instead of looking at anything', () => {
-    const { status, stdout } = doctor([], { PORT: 'x', SANDBOX_MEMORY_MB: 'lots' });
+  test('names every bad setting instead of looking at anything', async () => {
+    const { status, stdout } = await doctor([], { PORT: 'x', SANDBOX_MEMORY_MB: 'lots' });
     expect(status).toBe(1);
     expect(stdout).toMatch(/^FAIL {2}settings +PORT /m);
     expect(stdout).toMatch(/^FAIL {2}settings +SANDBOX_MEMORY_MB /m);
@@ -110,22 +118,22 @@ describe('compute-step doctor', () => {
     const { port } = server.address() as { port: number };
     const host = `127.0.0.1:${port}`;
     const none = { SANDBOX_POOL_SIZE: '0', MODEL_WEBHOOK_URL: `http://${host}/write` };
-    expect(failed(doctor(['--json', '--model'], none).stdout)).toMatchObject([
+    expect(failed((await doctor(['--json', '--model'], none)).stdout)).toMatchObject([
       { check: 'model webhook', fix: expect.stringContaining('MODEL_ALLOWED_HOSTS') },
     ]);
     const allowed = { ...none, MODEL_ALLOWED_HOSTS: host };
-    expect(doctor(['--json'], allowed).status).toBe(0);
-    const reached = doctor(['--json', '--model'], allowed);
+    expect((await doctor(['--json'], allowed)).status).toBe(0);
+    const reached = await doctor(['--json', '--model'], allowed);
     expect(reached.status).toBe(0);
     expect(reached.stdout).toContain('takes connections');
     await new Promise<void>((resolve) => server.close(() => resolve()));
     expect([connections, received]).toEqual([1, 0]);
-    expect(failed(doctor(['--json', '--model'], allowed).stdout)).toMatchObject([
+    expect(failed((await doctor(['--json', '--model'], allowed)).stdout)).toMatchObject([
       { check: 'model webhook', detail: expect.stringContaining('ECONNREFUSED') },
     ]);
   });
 
-  test('refuses an unknown option', () => {
-    expect(doctor(['--fix']).status).toBe(2);
+  test('refuses an unknown option', async () => {
+    expect((await doctor(['--fix'])).status).toBe(2);
   });
 });
