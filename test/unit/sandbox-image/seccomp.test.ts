@@ -13,6 +13,7 @@ interface Profile {
     readonly names: readonly string[];
     readonly action: string;
     readonly comment: string;
+    readonly args?: readonly { readonly index: number; readonly value: number; readonly op: string }[];
   }[];
 }
 const profile: Profile = JSON.parse(readFileSync(`${SANDBOX_IMAGE_FOLDER}seccomp.json`, 'utf8'));
@@ -52,6 +53,13 @@ test('the profile knows the 64-bit calls of amd64 and arm64 only, no x32, no 32-
   expect(profile.archMap).toEqual([
     { architecture: 'SCMP_ARCH_X86_64', subArchitectures: [] },
     { architecture: 'SCMP_ARCH_AARCH64', subArchitectures: [] },
+  ]);
+});
+
+test('the profile lets nobody end with a code that says a signal did it, and looks at no other argument', () => {
+  const looking = profile.syscalls.filter(({ args }) => args !== undefined);
+  expect(looking.map(({ names, args }) => ({ names, args }))).toEqual([
+    { names: ['exit', 'exit_group'], args: [{ index: 0, value: 127, op: 'SCMP_CMP_LE' }] },
   ]);
 });
 
