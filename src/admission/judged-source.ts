@@ -213,7 +213,6 @@ export class JudgedSource {
 
   /** The classes of the source that a name may mean. */
   classesOf(node: SyntaxNode): SyntaxNode[] {
-    if (node.type !== 'identifier') return [];
     return this.candidates(node).names.flatMap((name) =>
       this.once('classes', name, () =>
         name.bindings.flatMap(({ kind, value }) => (kind === 'class' && value !== null ? [value] : [])),

@@ -16,7 +16,7 @@ const LOAD_GROUPS = new Set([
 /** Whether a node's value is read, not stored into or deleted. */
 export function inLoad(node: SyntaxNode): boolean {
   let at = node;
-  while (at.parent !== null && LOAD_GROUPS.has(at.parent.type) && at.field !== 'right') at = at.parent;
+  while (at.parent !== null && LOAD_GROUPS.has(at.parent.type)) at = at.parent;
   return at.field !== 'left' && at.parent?.type !== 'delete_statement' && at.type !== 'as_pattern_target';
 }
 

@@ -24,7 +24,7 @@ export function refusalAt(
   message: string,
   hint: string,
 ): AdmissionRefusal {
-  const { line, column } = placeOf(source, offset);
+  const { line, column } = placeOf(source, Math.min(offset, source.text.length - 1));
   const rule = `${id}: ${escapedName(name)}`.slice(0, MAX_RULE_CHARS);
   return { admitted: false, rule_id: id, rule, line, column, message, hint };
 }

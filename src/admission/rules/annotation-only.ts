@@ -9,7 +9,6 @@ export const annotationOnly: Rule = {
   hint: 'Use Type[...] in annotations only, or leave the annotation out.',
   on: ['identifier', 'attribute', 'dotted_name'],
   visit(node, judged, refuse) {
-    if (node.type === 'identifier' && judged.load(node) === null) return;
     if (!judged.mayBe(node, 'typing', ['Type'])) return;
     if (node.type !== 'dotted_name' && inAnnotation(wrapped(node), judged)) return;
     refuse(node, 'Type', 'typing.Type may only stand in an annotation.');

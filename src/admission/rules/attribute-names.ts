@@ -95,8 +95,8 @@ const HINTS: ReadonlyMap<string, string> = new Map(
 
 /** Whether any class of the source derives from an imported class, which may be an abstract one. */
 function hasImportedBase(judged: JudgedSource): boolean {
-  return judged.bound.bindings.some(({ kind, value }) => {
-    const list = kind === 'class' && value !== null ? childOf(value, 'superclasses') : null;
+  return judged.bound.bindings.some(({ value }) => {
+    const list = value?.type === 'class_definition' ? childOf(value, 'superclasses') : null;
     return (list ? partsOf(list) : []).some((base) =>
       judged
         .membersOf(base)

@@ -83,7 +83,8 @@ export const compileErrors: Rule = {
     switch (node.type) {
       case 'module':
         if (judged.source.text.endsWith('\\\n')) {
-          refuse(node, 'line break', 'The last line is continued.', 'Remove the backslash at the end.');
+          const end = { ...node, start: judged.source.text.length - 2 };
+          refuse(end, 'line break', 'The last line is continued.', 'Remove the backslash at the end.');
         }
         return;
       case 'argument_list':

@@ -12,7 +12,6 @@ export const copyCalls: Rule = {
   hint: 'Write copy.deepcopy(value) with one argument, in a comprehension for several values.',
   on: ['identifier', 'attribute'],
   visit(node, judged, refuse) {
-    if (node.type === 'identifier' && judged.load(node) === null) return;
     if (!judged.mayBe(node, 'copy', ['copy', 'deepcopy'])) return;
     const at = wrapped(node);
     const parent = at.parent;

@@ -133,7 +133,6 @@ export const dataclassFields: Rule = {
   hint: 'Write @dataclass over the class and name: type = field(default_factory=list) in it.',
   on: ['identifier', 'attribute'],
   visit(node, judged, refuse) {
-    if (node.type === 'identifier' && judged.load(node) === null) return;
     const at = wrapped(node);
     if (judged.mayBe(node, 'dataclasses', ['field'])) visitField(at, judged, refuse);
     if (judged.mayBe(node, 'dataclasses', ['KW_ONLY'])) visitKeywordMarker(at, refuse);

@@ -1,3 +1,4 @@
+import { BUILTIN_HINTS } from '../builtins.ts';
 import type { Rule } from './rule.ts';
 import { isMethodAlias } from './special-methods.ts';
 
@@ -15,7 +16,8 @@ export const dunderNames: Rule = {
     const binding = judged.binding(node);
     if (isMethodAlias(node.parent, judged)) return;
     if (load !== null && load.name !== '__name__') {
-      refuse(node, load.name, 'A name with two leading underscores may not be read.');
+      const hint = BUILTIN_HINTS.get(load.name);
+      refuse(node, load.name, 'A name with two leading underscores may not be read.', hint);
     } else if (binding !== null) {
       // Methods and __slots__ of a class: see the rule on special methods.
       const inClass = binding.scope.kind === 'class';

@@ -2,6 +2,7 @@ import { dottedText } from '../bind-names.ts';
 import type { JudgedSource } from '../judged-source.ts';
 import { classBodyOf } from '../node-places.ts';
 import { childOf, type SyntaxNode } from '../syntax-tree.ts';
+import { MEMBER_HINTS } from './module-members.ts';
 import type { Refuse, Rule } from './rule.ts';
 
 /** What honest code reaches for, and what serves instead. */
@@ -14,6 +15,19 @@ const INSTEAD: ReadonlyMap<string, string> = new Map(
     sys: 'Remove it: return the result instead.',
     requests: 'Remove it: everything the function needs is in data.',
     pathlib: 'Use str methods such as rsplit on file names.',
+    abc: 'Leave ABC and abstractmethod out, and raise NotImplementedError in the method of the base class.',
+    contextlib: 'Use try and except or finally, or a class with __enter__ and __exit__.',
+    logging: 'Remove it: only the value that compute returns counts.',
+    warnings: 'Remove it: only the value that compute returns counts.',
+    traceback: 'Use str(error) and type(error).__name__.',
+    io: 'Use str.splitlines on a text.',
+    locale: "Use an f-string such as f'{amount:,.2f}'.",
+    numbers: 'Use isinstance(x, (int, float)).',
+    types: 'Use a dictionary or a dataclass.',
+    array: 'Use a list.',
+    urllib: 'Use str.partition and str.split on an address.',
+    asyncio: 'Write an ordinary function with ordinary calls.',
+    threading: 'Write an ordinary loop.',
     csv: 'Use str.split and splitlines.',
     dateutil: 'Use datetime.fromisoformat or datetime.strptime.',
     pytz: 'Use zoneinfo.ZoneInfo.',
@@ -53,7 +67,8 @@ function visitFrom(node: SyntaxNode, judged: JudgedSource, refuse: Refuse): void
   for (const path of paths(node)) {
     const name = dottedText(path);
     if (judged.modules.admits(module, name) || judged.modules.has(`${module}.${name}`)) continue;
-    refuse(path, `${module}.${name}`, `This name of ${module} is not admitted.`);
+    const hint = MEMBER_HINTS.get(name) ?? judged.modules.offer(module) ?? undefined;
+    refuse(path, `${module}.${name}`, `This name of ${module} is not admitted.`, hint);
   }
 }
 

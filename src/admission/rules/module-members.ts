@@ -1,8 +1,18 @@
 import type { Rule } from './rule.ts';
 import { evaluatesStrings } from './string-evaluators.ts';
 
-const HINTS: ReadonlyMap<string, string> = new Map(
+/** What serves in place of members that honest code reaches for. */
+export const MEMBER_HINTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
+    wraps: 'Leave the decorator out: call the function in the body.',
+    cached_property: 'Use property, or compute the value in __init__.',
+    singledispatch: 'Use isinstance or match in one function.',
+    runtime_checkable: 'Leave it out, and the isinstance test with it.',
+    overload: 'Leave it out: write one annotated function.',
+    fields: 'Name the fields, or use dataclasses.asdict(x).',
+    replace: 'Call the class with the new values.',
+    make_dataclass: 'Write a class with @dataclass.',
+    UserDict: 'Derive from dict.',
     attrgetter: 'Use lambda row: row.name.',
     methodcaller: 'Use lambda text: text.method().',
     load: 'Use json.loads on a text.',
@@ -23,7 +33,9 @@ export const moduleMembers: Rule = {
     for (const { module, name } of judged.membersOf(node)) {
       if (judged.modules.admits(module, name) || judged.modules.has(`${module}.${name}`)) continue;
       if (evaluatesStrings(module, name)) continue;
-      refuse(node, `${module}.${name}`, `This member of ${module} is not admitted.`, HINTS.get(name));
+      const hint =
+        MEMBER_HINTS.get(name) ?? judged.modules.offer(module) ?? 'Remove it together with its import.';
+      refuse(node, `${module}.${name}`, `This member of ${module} is not admitted.`, hint);
       return;
     }
   },

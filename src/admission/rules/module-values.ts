@@ -27,7 +27,6 @@ export const moduleValues: Rule = {
       refuse(node, binding.name, 'The name of a module is bound to something else as well.');
       return;
     }
-    if (node.type === 'identifier' && judged.load(node) === null) return;
     const [module] = judged.modulesOf(node);
     if (module !== undefined && !isDotted(node)) {
       refuse(node, module, 'A module may not be used as a value.');

@@ -92,6 +92,26 @@ describe('refusals', () => {
     }
   });
 
+  it('point at a place of the source: line from 1, column in code points, at most the length of the line', () => {
+    for (const { code, id } of attacks()) {
+      const lines = code.replaceAll('\r\n', '\n').split('\n');
+      for (const { line, column } of admission.all(raw(code))) {
+        expect(lines.length, id).toBeGreaterThanOrEqual(line);
+        expect(Array.from(lines[line - 1] ?? '').length, id).toBeGreaterThanOrEqual(column);
+      }
+    }
+  });
+
+  it('of a member name what the module is admitted for', () => {
+    const hintOf = (code: string) =>
+      admission.all(draftOf(`${code}\ndef compute(data):\n    return 1\n`))[0]?.hint;
+    expect(hintOf('import copy\nx = copy.dispatch_table')).toBe('Admitted of copy: copy, deepcopy.');
+    expect(hintOf('from copy import dispatch_table')).toBe('Admitted of copy: copy, deepcopy.');
+    expect(hintOf('import typing\nx = typing.sys')).toMatch(/^Admitted of typing: .* and others\.$/);
+    expect(hintOf('from functools import wraps')).toContain('decorator');
+    expect(hintOf('x = __import__("os")')).toContain('import statement');
+  });
+
   it('never show text that stands in a string of the function', () => {
     for (const code of [
       'def compute(data):\n    return "SECRET".x(open)\n',

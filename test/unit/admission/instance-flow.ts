@@ -29,6 +29,7 @@ export const FOLLOWED: readonly string[] = [
   'ns = {1: Node()}\nn = ns.get(1, None)\nn.x = 1\nn = ns.pop(1)',
   'ns = {1: Node()}\nn = (ns)[1]\n(n).x = sum(m.x for m in ns.values())\nfor k in ns:\n    data = k',
   'ns = [Node()]\nfor n in ns:\n    del n.x',
+  'n = Node()\ndef g():\n    nonlocal n\n    n.x = 1',
 ];
 
 /** `n` may be something else. */
@@ -94,4 +95,6 @@ export const UNSURE: readonly string[] = [
   'n = data[0]\nn.x = 1',
   'class Node:\n    pass\nn = Node()\nn.x = 1\nNode = f',
   'class A:\n    ns = [Node()]\n    for n in ns:\n        n.x = 1\nA.ns.append(data)',
+  'n = Node()\ndef g():\n    def h():\n        nonlocal n\n        n = data\n    h()\ng()\nn.x = 1',
+  'n = Node()\ndef g():\n    nonlocal n\n    n = data\ng()\nn.x = 1',
 ];

@@ -79,4 +79,18 @@ export const RULE_CASES: readonly (readonly [title: string, code: string, refusa
   ['a format field', `x = '{0.y}'.format(1)${END}`, ['string: format attribute 1:12']],
   ['a format template that is not known', `x = ''\nx = x.format(1)${END}`, ['string: format 2:6']],
   ['a field named format', `class A(str):\n    format: int${END}`, ['string: format 2:4']],
+  ['a format index', `x = '{0[a]}'.format(1)${END}`, ['string: format index 1:13']],
+  ['a self that is bound nowhere', `x = self._y${END}`, ['name: self 1:4', 'attribute: _y 1:9']],
+  ['a name in other letters', `import é${END}`, ['import: \\u{e9} 1:7']],
+  ['a relative import', `from . import x${END}`, ['import: . 1:5']],
+  ['break outside a loop', `break${END}`, ['syntax: break 1:0']],
+  ['continue outside a loop', `continue${END}`, ['syntax: continue 1:0']],
+  ['a last line that is continued', 'def compute(data):\n    return 1\n# x\\\n', ['syntax: line break 3:3']],
+  ['a source without code', '\n\n', ['structure: compute 1:0']],
+  ['a memo', `import copy\nx = copy.deepcopy(1, {})${END}`, ['attribute: copy.deepcopy 2:4']],
+  [
+    'an option that is a function',
+    `from functools import lru_cache\n@lru_cache(len)\ndef f(): pass${END}`,
+    ['syntax: @lru_cache 2:0'],
+  ],
 ];
