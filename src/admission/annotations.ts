@@ -1,5 +1,6 @@
 import { BUILTIN_CLASSES } from './builtins.ts';
 import type { JudgedSource } from './judged-source.ts';
+import type { ScopedName } from './scope.ts';
 import { partsOf, type SyntaxNode, unwrapped } from './syntax-tree.ts';
 
 /** How many names one after another an alias of a type may go by; past it nothing is sure. */
@@ -29,20 +30,20 @@ export function isType(node: SyntaxNode, judged: JudgedSource, aliases = 0): boo
       return judged.membersOf(node).length > 0;
     case 'identifier': {
       if (BUILTIN_CLASSES.has(node.text) && judged.isSurelyBuiltin(node, node.text)) return true;
-      const bindings = judged.soleName(node)?.bindings ?? [];
-      return (
-        bindings.length > 0 &&
-        bindings.every(({ kind, value, imported }) => {
-          if (kind === 'class' || (kind === 'import' && imported?.name !== null)) return true;
-          const alias = kind === 'assign' && value !== null ? unwrapped(value) : null;
-          if (alias === null || /string$/.test(alias.type)) return false;
-          return isType(alias, judged, aliases + 1);
-        })
-      );
+      const name = judged.soleName(node);
+      return name !== null && judged.once('type', name, () => isTypeName(name, judged, aliases + 1));
     }
     default:
       return false;
   }
+}
+
+function isTypeName(name: ScopedName, judged: JudgedSource, aliases: number): boolean {
+  return name.bindings.every(({ kind, value, imported }) => {
+    if (kind === 'class' || (kind === 'import' && imported?.name !== null)) return true;
+    const alias = kind === 'assign' && value !== null ? unwrapped(value) : null;
+    return alias !== null && !/string$/.test(alias.type) && isType(alias, judged, aliases);
+  });
 }
 
 const GROUPS = new Set(['type', 'type_parameter', 'attribute', 'list', 'tuple', 'parenthesized_expression']);
@@ -54,7 +55,8 @@ const GROUPS = new Set(['type', 'type_parameter', 'attribute', 'list', 'tuple', 
 export function inAnnotation(node: SyntaxNode, judged: JudgedSource): boolean {
   for (let at = node.parent; at !== null; at = at.parent) {
     if (at.type === 'type' && at.field !== null) return true;
-    if (!GROUPS.has(at.type) && !isType(at, judged)) return false;
+    const container = at;
+    if (!GROUPS.has(at.type) && !judged.once('type', at, () => isType(container, judged))) return false;
   }
   return false;
 }
