@@ -658,6 +658,7 @@ describe('a sandbox', () => {
     await Promise.all([sandbox.close(), sandbox.close()]);
     expect((await running).kind).toBe('killed');
     expect(engine.containers.size).toBe(0);
+    expect(engine.watches()).toBe(0);
     expect(await run()).toMatchObject({ kind: 'notStarted', reason: 'sandbox_unavailable' });
     expect(engine.containers.size).toBe(0);
   });
