@@ -90,10 +90,18 @@ async function ready(service: RunningService): Promise<void> {
 }
 
 async function call(service: RunningService, key: string, path: string, body?: object): Promise<unknown> {
-  const answer = await fetch(`${service.api}${path}`, {
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-  });
+  const send = () =>
+    fetch(`${service.api}${path}`, {
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    });
+  let answer = await send();
+  // What every client should do with a 503: nothing was asked, run or counted, so try again when it says.
+  for (let attempt = 0; answer.status === 503 && attempt < 10; attempt += 1) {
+    const seconds = Number(answer.headers.get('retry-after') ?? 1);
+    await new Promise((done) => setTimeout(done, seconds * 1000));
+    answer = await send();
+  }
   if (!answer.ok) {
     throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
   }

@@ -73,8 +73,8 @@ export interface Engine {
 
 /** Bounds of single calls in milliseconds. Past one, the call is an EngineError `timeout`. */
 const CALL_MS = {
-  // Readiness must be quick to say no.
-  ping: 1000,
+  // Readiness must be quick to say no; but a machine under full load answers late, and a wrong no costs a self-test.
+  ping: 2500,
   query: 5000,
   // Creating and starting take 80 ms on a quiet machine; several at once on a busy one take seconds.
   create: 10_000,
