@@ -25,17 +25,14 @@ function isEnumClass(definition: SyntaxNode, judged: JudgedSource, depth = 0): b
   });
 }
 
-/** Whether a name may mean an enumeration that has no members, so that a call of it makes a new one. */
-function mayBeMemberless(node: SyntaxNode, judged: JudgedSource): boolean {
-  return judged
-    .classesOf(node)
-    .some((definition) =>
-      judged.once(
-        'memberless',
-        definition,
-        () => isEnumClass(definition, judged) && !hasMember(definition, judged),
-      ),
-    );
+/** Whether a class is an enumeration that has no members, so that a call of it makes a new one. */
+function isMemberless(definition: SyntaxNode | null, judged: JudgedSource): boolean {
+  if (definition === null) return false;
+  return judged.once(
+    'memberless',
+    definition,
+    () => isEnumClass(definition, judged) && !hasMember(definition, judged),
+  );
 }
 
 /** Classes whose instances are plain values: neither functions nor descriptors. */
@@ -113,19 +110,28 @@ export const enumClasses: Rule = {
   title: 'Enumerations',
   reason:
     'An enumeration without members, called with a dictionary, makes a class whose methods are the values under ' +
-    'its keys: strings that may be any special method.',
+    'its keys: strings that may be any special method. In a class body it would be had by an attribute as well.',
   hint: 'Write class Color(Enum): with the members as RED = 1 in it.',
   on: ['identifier', 'attribute'],
   visit(node, judged, refuse) {
     if (node.type === 'identifier' && judged.load(node) === null) {
       const binding = judged.binding(node);
       const owner = binding?.scope.kind === 'class' ? binding.scope.node : null;
+      if (owner !== null && binding?.kind === 'class' && isMemberless(binding.value, judged)) {
+        refuse(
+          node,
+          node.text,
+          'An enumeration without members may not stand in a class.',
+          'Move it to the top.',
+        );
+      }
       if (node.text === '_ignore_' && owner !== null && isEnumClass(owner, judged)) {
         refuse(node, '_ignore_', 'An enumeration may not drop members by _ignore_.', 'Leave the member out.');
       }
       return;
     }
-    if (!mayBeMemberless(node, judged) && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
+    const memberless = judged.classesOf(node).some((definition) => isMemberless(definition, judged));
+    if (!memberless && !judged.mayBe(node, 'enum', ENUM_NAMES)) return;
     if (isHarmless(wrapped(node), judged)) return;
     refuse(
       node,

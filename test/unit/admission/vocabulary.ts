@@ -91,6 +91,7 @@ export const ADMITTED: readonly string[] = [
   'def f(x):\n    kinds = {int, str}\n    d = {int: 1}\n    return type(x) in kinds, d[type(x)], d.get(type(x)), int in d',
   'def f(x):\n    kinds = [int]\n    return type(x) in (kinds)',
   'from typing import Dict, Type\nx: Dict[str, Type[int]] = {}\ny: Type | None = None',
+  'from enum import Enum\nclass H:\n    class E(Enum):\n        X = 1\n    class F:\n        pass\nx = H.E(1)',
 ].map((code) => code + END);
 
 /** Each must be refused by a rule of this id. */
@@ -253,6 +254,7 @@ export const REFUSED: readonly (readonly [id: string, code: string])[] = [
     'structure',
     'from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int = field()\n    x: str',
   ],
+  ['structure', 'from enum import Enum\nclass H:\n    class E(Enum):\n        pass'],
 ];
 
 /** A refused snippet as a whole source. */
