@@ -31,6 +31,8 @@ export interface ListedContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdSeconds: number;
+  /** Its process has ended, and nobody has removed it yet. */
+  readonly ended: boolean;
 }
 
 /** The few things asked of a container engine. Every call is bounded and rejects with an EngineError only. */
@@ -164,7 +166,12 @@ export function createDockerEngine(dockerHost: string | null): Engine {
     list: (label) =>
       boundedCall(CALL_MS.query, undefined, async (abortSignal) => {
         const found = await docker.listContainers({ all: true, filters: { label: [label] }, abortSignal });
-        return found.map(({ Id, Labels, Created }) => ({ id: Id, labels: Labels, createdSeconds: Created }));
+        return found.map(({ Id, Labels, Created, State }) => ({
+          id: Id,
+          labels: Labels,
+          createdSeconds: Created,
+          ended: State === 'exited' || State === 'dead',
+        }));
       }),
     close: () => agent.destroy(),
   };

@@ -17,13 +17,16 @@ const SWEEP_EVERY_MS = 30_000;
 const YOUNG_SECONDS = 60;
 
 /**
- * Removes containers that nobody else will: past the expiry on their label, or of this instance but not known to
- * it. Never a live one of another instance, and nothing without our label. Sweeps at `start` and every 30 s.
+ * Removes containers that nobody else will: past the expiry on their label, of this instance but not known to it,
+ * or of any instance and found ended by two sweeps, since a live instance removes its own within seconds. Never one
+ * that may be in use, and nothing without our label. Sweeps at `start` and every 30 s.
  */
 export class Reaper {
   readonly #options: ReaperOptions;
   #timer: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> | null = null;
+  /** Those the last sweep found ended and left; at most as many as the engine has with our label. */
+  #endedBefore: ReadonlySet<string> = new Set();
 
   constructor(options: ReaperOptions) {
     this.#options = options;
@@ -69,11 +72,17 @@ export class Reaper {
     } catch {
       return;
     }
+    const endedBefore = this.#endedBefore;
+    this.#endedBefore = new Set(found.filter(({ ended }) => ended).map(({ id }) => id));
     for (const container of found) {
-      if (this.#isLost(container, nowSeconds)) {
+      if (this.#isLost(container, nowSeconds) || this.#isHusk(container, endedBefore)) {
         await fleet.retire(container.id);
       }
     }
+  }
+
+  #isHusk({ id, ended }: ListedContainer, endedBefore: ReadonlySet<string>): boolean {
+    return ended && endedBefore.has(id) && !this.#options.fleet.has(id);
   }
 
   #isLost({ id, labels, createdSeconds }: ListedContainer, nowSeconds: number): boolean {

@@ -197,6 +197,7 @@ export class FakeEngine implements Engine {
       id,
       labels: spec.Labels ?? {},
       createdSeconds,
+      ended: false,
     }));
     return [...own, ...this.foreign].filter(({ labels }) => labels[name] === value);
   }

@@ -17,7 +17,7 @@ function reaperOver(engine: FakeEngine) {
 
 function listed(id: string, instance: string, expires: string, createdSeconds = NOW - 3600) {
   const labels = { 'compute-step': '1', 'compute-step.instance': instance, 'compute-step.expires': expires };
-  return { id, labels, createdSeconds };
+  return { id, labels, createdSeconds, ended: false };
 }
 
 describe('a sweep', () => {
@@ -45,6 +45,22 @@ describe('a sweep', () => {
     expect(engine.removed).toEqual(['lost']);
   });
 
+  test('removes what a dead instance left ended, once two sweeps have seen it so', async () => {
+    const engine = new FakeEngine();
+    const later = String(NOW + 999);
+    const husk = { ...listed('husk', 'dead', later), ended: true };
+    engine.foreign.push(husk, listed('running', 'dead', later));
+    const { fleet, reaper } = reaperOver(engine);
+    const own = { ...listed('own', 'me', later, NOW - 10), ended: true };
+    engine.foreign.push(own);
+    fleet.reserve().created('own');
+    await reaper.sweep();
+    // A live instance may be about to remove it itself.
+    expect(engine.removed).toEqual([]);
+    await reaper.sweep();
+    expect(engine.removed).toEqual(['husk']);
+  });
+
   test('never touches a container of its own that is in use, even past its expiry', async () => {
     const engine = new FakeEngine();
     engine.foreign.push(listed('own', 'me', String(NOW - 1)));
@@ -63,7 +79,7 @@ describe('a sweep', () => {
 
   test('leaves containers without our label alone', async () => {
     const engine = new FakeEngine();
-    engine.foreign.push({ id: 'x', labels: { 'compute-step.expires': '5' }, createdSeconds: 5 });
+    engine.foreign.push({ id: 'x', labels: { 'compute-step.expires': '5' }, createdSeconds: 5, ended: true });
     await reaperOver(engine).reaper.sweep();
     expect(engine.removed).toEqual([]);
   });

@@ -679,7 +679,7 @@ describe('a sandbox', () => {
     const { engine, sandbox } = start();
     await sandbox.readiness();
     const labels = { 'compute-step': '1', 'compute-step.instance': 'instance-under-test' };
-    engine.foreign.push({ id: 'unknown', labels, createdSeconds: Date.now() / 1000 });
+    engine.foreign.push({ id: 'unknown', labels, createdSeconds: Date.now() / 1000, ended: false });
     await sandbox.close();
     expect(engine.removed).toContain('unknown');
   });
