@@ -59,6 +59,12 @@ const EDITS: readonly (readonly [hint: RegExp, edit: Edit])[] = [
   [/^Name the base class directly/, rest('()', '')],
   [/^Write class Color\(Enum\): with the members/, () => 'class Color(Enum):\n    RED = 1'],
   [/^Remove it: .*Admitted modules: /, (line, _column, { rule }) => withoutImport(line, nameOf(rule))],
+  [/^Remove the import\. Admitted modules: /, () => ''],
+  [/^Remove the import\.$/, () => ''],
+  [/^Admitted of math: acos, /, memberOfMath],
+  [/^Remove the (?:break|continue)\.$/, () => ''],
+  [/^Remove the backslash at the end/, (line) => line.replace(/\\$/, '')],
+  [/^Write copy\.deepcopy\(value\) with one argument/, wholeLine(/\((\w+), .*\)/, '($1)')],
   [/^Remove the import, or use another name/, (line, column) => `${line.slice(0, column)})`],
   [/^Parse with json\.loads/, rest('eval', 'int')],
   [/^Use another name, such as open_price for open/, rest(/\b(open|\w+)\b/, '$1_price')],
@@ -69,7 +75,6 @@ const EDITS: readonly (readonly [hint: RegExp, edit: Edit])[] = [
   [/^Use Type\[\.\.\.\] in annotations only/, wholeLine(/(\w+) = typing.Type/, '$1: typing.Type[int] = int')],
   [/^Use an f-string with the values written out/, rest(/\w+\.\w+\(\)/, "f'{1}'")],
   [/^Write module\.name where the member is used/, moduleMember],
-  [/^Use a member that the module is admitted for/, rest(/math\.[\w.]+/, 'math.pi')],
   [/^Use type\(x\)\.__name__ or isinstance/, rest(/__class__/, 'real')],
   [/^Use public attributes and methods/, wholeLine(/\.\w+/, '.real')],
   [/^Use another name\.$/, rest(/\w+/, 'another')],
@@ -108,6 +113,11 @@ function withoutImport(line: string, name: string): string {
     .split(/, */)
     .filter((each) => each !== name);
   return kept.length === 0 ? '' : `import ${kept.join(', ')}`;
+}
+
+/** The member refused, written as one that the hint names. */
+function memberOfMath(line: string, column: number): string {
+  return line.startsWith('  ') ? `${line.slice(0, column)}acos)` : line.replace(/math\.[\w.]+/, 'math.acos');
 }
 
 function moduleMember(line: string, column: number): string {
