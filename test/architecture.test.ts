@@ -159,6 +159,7 @@ describe('the laws of the code', () => {
       undici: ['model'],
       kysely: ['metering'],
       libsql: ['metering'],
+      pg: ['metering'],
       'prom-client': ['telemetry'],
       pino: ['telemetry'],
       'web-tree-sitter': ['admission'],

@@ -20,9 +20,16 @@ export type Step = (request: StepRequest, signal: AbortSignal) => Promise<StepAn
  * over all of it (reason `TimeoutError`) and the caller's hanging up (any other reason).
  */
 export function createStep(ports: StepPorts): Step {
+  let permitsOpen = 0;
+  const hold = (change: 1 | -1): void => {
+    permitsOpen += change;
+    ports.observer.permitsOpen(permitsOpen);
+  };
   return async (request, signal) => {
     const trace = newTrace(request.origin.from);
-    const end = await observed(ports, request, trace, signal, () => walk(ports, request, trace, signal));
+    const end = await observed(ports, request, trace, signal, () =>
+      walk(ports, request, trace, signal, hold),
+    );
     return end ?? stepAnswer(request, trace, ports.pack.digest);
   };
 }
@@ -33,11 +40,13 @@ async function walk(
   request: StepRequest,
   trace: StepTrace,
   signal: AbortSignal,
+  hold: (change: 1 | -1) => void,
 ): Promise<Problem | null> {
   const permit = await openPermit(ports, request);
   if (isProblem(permit)) {
     return permit;
   }
+  hold(1);
   try {
     const early = deadlinePassed(signal, 'The deadline passed before anything was asked.');
     const fn = early ?? (await functionOf(ports, request, trace, signal));
@@ -53,6 +62,7 @@ async function walk(
     return end;
   } finally {
     await permit.release();
+    hold(-1);
     trace.quota = await currentQuota(ports, request.tenant);
   }
 }

@@ -277,6 +277,7 @@ describe('a service that is not able', () => {
     };
     const answer = await own.post('/v1/compute', step);
     expectProblem(answer, 'internal_error');
+    expect(own.permitsOpen).toEqual([1, 0]);
     expect(own.unexpected).toHaveLength(1);
     expect((await own.get('/v1/usage')).json.open_permits).toBe(0);
     await own.close();

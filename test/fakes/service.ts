@@ -65,6 +65,8 @@ export interface TestService {
   readonly folder: string;
   readonly finished: readonly FinishedStep[];
   readonly unexpected: readonly unknown[];
+  /** The gauge of open permits, each time it was set. */
+  readonly permitsOpen: readonly number[];
   /** What the function cache told, in order. */
   readonly cached: readonly FunctionCacheOutcome[];
   readonly stopping: AbortController;
@@ -103,11 +105,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? systemClock;
   const finished: FinishedStep[] = [];
   const unexpected: unknown[] = [];
+  const permitsOpen: number[] = [];
   const cached: FunctionCacheOutcome[] = [];
   const observer: StepObserver = {
     ...nullObserver,
     stepFinished: (step) => finished.push(step),
     unexpected: (_where, error) => unexpected.push(error),
+    permitsOpen: (count) => permitsOpen.push(count),
     functionCache: (outcome) => cached.push(outcome),
   };
   const sandbox = fakeSandbox();
@@ -190,6 +194,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     folder,
     finished,
     unexpected,
+    permitsOpen,
     cached,
     stopping,
     post: async (path, body, headers = {}) =>
