@@ -63,7 +63,9 @@ const CHECKS = {
   read_only_root: ({ root_writable: writable, created }) =>
     writable === false && isEmpty(created) ? null : 'the root can be written, or a file was created',
   mounts: ({ mounts }) =>
-    Array.isArray(mounts) && mounts.every(isEngineMount) ? null : 'there is one of ours',
+    Array.isArray(mounts) && mounts.every(isEngineMount)
+      ? null
+      : 'one is writable, or not among those the engine makes',
   devices: ({ devices }) =>
     isNames(devices) && devices.filter((name) => name !== 'shm').every((name) => DEVICES.includes(name))
       ? null
