@@ -21,8 +21,9 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts', 'test/acceptance/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
-          // One engine on a small machine: files that start containers take turns.
+          // One engine on a small machine: files that start containers take turns, after the quick tests.
           fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
