@@ -13,17 +13,25 @@ export type Exit =
     }
   | { readonly kind: 'lost' };
 
-/** The stream has ended already: the report follows within some 5 ms, or the engine has let go of a live container. */
-const EXIT_REPORT_MAX_MS = 800;
+/**
+ * The stream has ended already: the report follows within some 5 ms, or the engine has let go of a live container.
+ * On an emulated machine it has been seen to take more than one second.
+ */
+const EXIT_REPORT_MAX_MS = 2000;
 /** 128 + SIGKILL. */
 export const EXIT_SIGKILL = 137;
 /** The engine notes another client's kill after it has sent it: a moment behind the exit on a busy machine. */
 const KILL_EVENT_PAUSES_MS = [0, 30, 100];
 
 /** Asks the engine how a container ended that we did not kill and whose stream has ended. Bounded; never rejects. */
-export async function observeExit(engine: Engine, id: string, clock: Clock): Promise<Exit> {
+export async function observeExit(
+  engine: Engine,
+  id: string,
+  clock: Clock,
+  reportMaxMs = EXIT_REPORT_MAX_MS,
+): Promise<Exit> {
   try {
-    await engine.wait(id, EXIT_REPORT_MAX_MS);
+    await engine.wait(id, reportMaxMs);
     const { running, exitCode, oomKilled } = await engine.state(id);
     if (running) {
       return { kind: 'lost' };

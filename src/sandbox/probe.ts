@@ -25,9 +25,10 @@ export interface ProbeOutcome {
 export const PROBE_MEMORY_MAX_MB = 512;
 /** How far past the limit a probe goes: the kernel counts a little later than it gives. */
 const OVER_BYTES = 64 * 1024 * 1024;
-/** Facts take 20 ms, seconds on a busy machine; so does being killed for memory. */
+/** Facts take 20 ms, being killed for memory 100 ms; both take seconds on a machine in trouble. No request waits. */
 const FACTS_MAX_MS = 10_000;
-const END_MAX_MS = 15_000;
+const END_MAX_MS = 30_000;
+const EXIT_REPORT_MAX_MS = 10_000;
 const FACTS_MAX_BYTES = 256 * 1024;
 
 /** Asks a probe for its facts, then lets it go past its memory limit of so many bytes. Rejects with an EngineError. */
@@ -45,7 +46,7 @@ export async function runProbe(
   await stream.until(() => reader.state !== 'reading' || stream.overrun, FACTS_MAX_MS, signal);
   const facts = parsed(reader.payload());
   const end = await stream.until(() => stream.overrun, END_MAX_MS, signal);
-  return { facts, exit: end === 'ended' ? await observeExit(engine, id, clock) : null };
+  return { facts, exit: end === 'ended' ? await observeExit(engine, id, clock, EXIT_REPORT_MAX_MS) : null };
 }
 
 function parsed(payload: Buffer): unknown {

@@ -103,10 +103,14 @@ const CHECKS = {
       : `the limit is not ${memoryBytes} bytes with swap included`,
   cpu_share: ({ control_group: group }, { cpus }) =>
     isRecord(group) && isShare(group.cpu, cpus) ? null : `the share is not ${cpus} CPUs`,
-  out_of_memory: (_facts, _expected, { exit }) =>
-    exit?.kind === 'exited' && exit.exitCode === EXIT_SIGKILL
+  out_of_memory: (_facts, _expected, { exit }) => {
+    if (exit?.kind === 'lost') {
+      return 'the engine did not say how a process past the memory limit ended';
+    }
+    return exit?.exitCode === EXIT_SIGKILL
       ? null
-      : 'a process past the memory limit was not killed: does the engine limit memory, swap included?',
+      : 'a process past the memory limit was not killed: does the engine limit memory, swap included?';
+  },
   host_facts: ({ seen }) => (isEmpty(seen) ? null : 'a masked path shows something'),
   sealed_paths: ({ unsealed }) =>
     isEmpty(unsealed) ? null : 'a path of the kernel is not mounted read-only',

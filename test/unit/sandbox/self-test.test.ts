@@ -106,6 +106,11 @@ describe('the judgement on a probe', () => {
     expect(judge(HEALTHY, exit).map(({ check }) => check)).toEqual(['out_of_memory']);
   });
 
+  test('tells a process whose end the engine did not report from one that lived on', () => {
+    expect(judge(HEALTHY, { kind: 'lost' })[0]?.detail).toContain('did not say');
+    expect(judge(HEALTHY, null)[0]?.detail).toContain('was not killed');
+  });
+
   test('takes an exit by kill for being out of memory, though the engine did not say so', () => {
     expect(checks({}, { kind: 'exited', exitCode: 137, oomKilled: false, killedByOther: false })).toEqual([]);
   });
