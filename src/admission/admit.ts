@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AdmissionRefusal, RuleId } from '../contract/admission.ts';
+import type { JsonObject } from '../contract/result-type.ts';
 import type { Draft } from '../model/reply.ts';
 import { JudgedSource } from './judged-source.ts';
 import { type AdmittedModules, admittedModules, type ModuleTable } from './modules.ts';
@@ -8,6 +9,7 @@ import { refusalAt } from './refusal.ts';
 import { PARSE_FAULTS, parseFaults } from './rules/parse-faults.ts';
 import type { Refuse, Rule, RuleText } from './rules/rule.ts';
 import { TEXT_RULES, TREE_RULES } from './rules/rule-table.ts';
+import { schemaKeys } from './schema-keys/schema-keys.ts';
 import { canonicalSource, type SourceText } from './source-text.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 
@@ -27,12 +29,15 @@ export interface AdmittedFunction {
   bytes(): Buffer;
 }
 
-/** Judges functions by static analysis. Holds no state between two functions. */
+/**
+ * Judges functions by static analysis. Holds no state between two functions. `shown` is the schema of the prompt
+ * that a model wrote the function for: its keys are held against it, once every other rule admits.
+ */
 export interface Admission {
   /** The function, ready to run, or its first refusal by line and column. */
-  admit(draft: Draft): AdmittedFunction | AdmissionRefusal;
+  admit(draft: Draft, shown?: JsonObject | null): AdmittedFunction | AdmissionRefusal;
   /** Every refusal, sorted by line and column, at most MAX_REFUSALS; empty if the function is admitted. */
-  all(draft: Draft): AdmissionRefusal[];
+  all(draft: Draft, shown?: JsonObject | null): AdmissionRefusal[];
 }
 
 /** The most refusals of one source; the first ones are kept. */
@@ -48,12 +53,12 @@ export async function createAdmission(table: ModuleTable): Promise<Admission> {
   const modules = admittedModules(table);
   const parser = await createPythonParser();
   return {
-    admit(draft) {
+    admit(draft, shown = null) {
       const source = canonicalSource(draft.source);
-      const [first] = judge(source, modules, parser);
+      const [first] = judge(source, modules, parser, shown);
       return first ?? admitted(source);
     },
-    all: (draft) => judge(canonicalSource(draft.source), modules, parser),
+    all: (draft, shown = null) => judge(canonicalSource(draft.source), modules, parser, shown),
   };
 }
 
@@ -63,7 +68,12 @@ function admitted({ text, lineStarts }: SourceText): AdmittedFunction {
   return Object.freeze({ text, sha256, lineCount: lineStarts.length, bytes }) as AdmittedFunction;
 }
 
-function judge(source: SourceText, modules: AdmittedModules, parser: PythonParser): AdmissionRefusal[] {
+function judge(
+  source: SourceText,
+  modules: AdmittedModules,
+  parser: PythonParser,
+  shown: JsonObject | null,
+): AdmissionRefusal[] {
   const found: Found[] = [];
   const refuser = (rule: RuleText, order: number) => {
     return (offset: number, name: string, message: string, hint?: string) => {
@@ -78,10 +88,13 @@ function judge(source: SourceText, modules: AdmittedModules, parser: PythonParse
       { offset: parsed.offset, order: 0, id: parseFaults.id, ...PARSE_FAULTS[parsed.fault] },
     ]);
   }
-  visitTree(new JudgedSource(source, parsed.root, modules), (rule, order) => {
+  const judged = new JudgedSource(source, parsed.root, modules);
+  const refuserAt = (rule: RuleText, order: number): Refuse => {
     const refuse = refuser(rule, order);
     return (at, name, message, hint) => refuse(at.start, name, message, hint);
-  });
+  };
+  visitTree(judged, refuserAt);
+  if (found.length === 0 && shown !== null) schemaKeys.check(judged, shown, refuserAt(schemaKeys, 0));
   return refusals(source, found);
 }
 

@@ -1,7 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** The closed set of rule ids: labels of metrics, headings of the docs. The rules themselves are in `admission/rules`. */
-export const RULE_IDS = ['syntax', 'structure', 'import', 'name', 'attribute', 'string'] as const;
+export const RULE_IDS = [
+  'syntax',
+  'structure',
+  'import',
+  'name',
+  'attribute',
+  'string',
+  'schema-keys',
+] as const;
 export type RuleId = (typeof RULE_IDS)[number];
 
 export const AdmissionRefusalSchema = Type.Object(

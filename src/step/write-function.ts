@@ -54,7 +54,7 @@ export async function writeFunction(
     const last = repairs.length + 1 >= maxAttempts;
     if (isDraft(reply)) {
       const startNs = ports.clock.monotonicNs();
-      const verdict = ports.admission.admit(reply);
+      const verdict = ports.admission.admit(reply, prompt.schema);
       if (!('rule_id' in verdict)) {
         admissionMs += elapsedMs(ports.clock, startNs);
         attempts.push({ code_sha256: verdict.sha256, admission: { admitted: true } });
@@ -63,7 +63,7 @@ export async function writeFunction(
       ports.observer.admissionRefused(verdict.rule_id);
       attempts.push({ code_sha256: draftDigest(reply), admission: verdict });
       if (!last) {
-        const [, ...others] = ports.admission.all(reply);
+        const [, ...others] = ports.admission.all(reply, prompt.schema);
         repairs.push(repairOf(reply, [verdict, ...others]));
       }
       admissionMs += elapsedMs(ports.clock, startNs);

@@ -83,6 +83,10 @@ const EDITS: readonly (readonly [hint: RegExp, edit: Edit])[] = [
   [/^Define only arithmetic.*name others plainly/, rest(/__\w+__/, 'lookup')],
   [/^Use a name, Name\.attr, a literal, or compare in a guard/, rest(/[\w.]+:/, 'other if other == 1:')],
   [/^Use an f-string, or fields such as \{\}/, formatted],
+  [
+    /^Use "([^"]+)"/,
+    (line, column, told) => rest(/"\w+"/, /"[^"]+"/.exec(told.hint)?.[0] ?? '')(line, column, told),
+  ],
 ];
 
 /** Edits that a line is not enough for. */

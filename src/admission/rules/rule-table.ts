@@ -1,3 +1,4 @@
+import { schemaKeys } from '../schema-keys/schema-keys.ts';
 import { annotationOnly } from './annotation-only.ts';
 import { attributeNames } from './attribute-names.ts';
 import { attributeStores } from './attribute-stores.ts';
@@ -71,7 +72,7 @@ export const TREE_RULES: readonly Rule[] = [
 
 /** Every rule as the docs show it, in the order in which they are asked. */
 export function ruleTable(): readonly RuleText[] {
-  return [...TEXT_RULES, parseFaults, ...TREE_RULES].map(({ id, title, reason, hint }) => ({
+  return [...TEXT_RULES, parseFaults, ...TREE_RULES, schemaKeys].map(({ id, title, reason, hint }) => ({
     id,
     title,
     reason,

@@ -9,6 +9,7 @@ import { writeFunction } from '../../../src/step/write-function.ts';
 import { followHint } from '../../fakes/hint-follower.ts';
 import { packAdmission } from '../admission/corpus.ts';
 import { RULE_CASES } from '../admission/rule-cases.ts';
+import { shownFor } from '../admission/schema-keys/shown.ts';
 import { prompt, target } from '../model/asking.ts';
 
 let admission: Admission;
@@ -25,10 +26,21 @@ function literalModel(code: string): Model {
   };
 }
 
+/** What the prompt of the steps shows of their data. */
+const SHOWN = shownFor({ orders: [{ id: 1, price: 2 }], note: 'x' });
+const MISSPELT =
+  'def compute(data):\n    return [o["pric"] for o in data["ordrs"]] + data["orders"][0]["pric"]\n';
+
 const written = (model: Model) =>
   writeFunction(
     { model, admission, observer: nullObserver, clock: systemClock },
-    { id: 'x', prompt, target: target('https://models.example.com/'), traceparent: null, maxAttempts: 5 },
+    {
+      id: 'x',
+      prompt: { ...prompt, schema: SHOWN },
+      target: target('https://models.example.com/'),
+      traceparent: null,
+      maxAttempts: 5,
+    },
     new AbortController().signal,
   );
 
@@ -40,9 +52,17 @@ describe('a model that follows the hints to the letter has its function admitted
     expect(told.length).toBeGreaterThan(1);
   });
 
+  it('also where the keys are not those of the data', async () => {
+    const ended = await written(literalModel(MISSPELT));
+    const told = ended.attempts.map(({ admission: each }) => ('rule' in each ? each.rule : 'admitted'));
+    expect(told).toEqual(['schema-keys: ordrs', 'schema-keys: pric', 'schema-keys: pric', 'admitted']);
+  });
+
   it('for every rule there is', () => {
     const told = new Set(
-      RULE_CASES.flatMap(([, code]) => admission.all(draftOf(code)).map(({ rule_id }) => rule_id)),
+      [...RULE_CASES.map(([, code]) => code), MISSPELT].flatMap((code) =>
+        admission.all(draftOf(code), SHOWN).map(({ rule_id }) => rule_id),
+      ),
     );
     expect(told).toEqual(new Set(ruleTable().map(({ id }) => id)));
   });
