@@ -77,7 +77,7 @@ function isLoopOverInstances(target: SyntaxNode, judged: JudgedSource, steps: nu
   if (second && (partsOf(left).length !== 2 || partsOf(left)[1] !== target)) return false;
   const loop = left.parent;
   const right = loop === null ? null : childOf(loop, 'right');
-  if (right === null || left.type === 'list_splat_pattern') return false;
+  if (right === null) return false;
   const iterated = unwrapped(right);
   const callee = iterated.type === 'call' ? childOf(iterated, 'function') : null;
   const [argument] = argumentsOf(iterated);
@@ -130,7 +130,6 @@ function holdsInstances(
 /** The same of a name bound once, where every use of it leaves nothing else in the collection. */
 function heldUnder(name: ScopedName, binding: Binding, judged: JudgedSource, steps: number) {
   if (binding.kind !== 'assign' || binding.value === null || name.scope.kind === 'class') return null;
-  if (unwrapped(binding.value).type === 'identifier') return null;
   const kind = holdsInstances(binding.value, judged, steps);
   if (kind === null) return null;
   const keeps = judged.loadsOf(name).every((load) => keepsInstances(load.node, kind, judged, steps));

@@ -223,7 +223,6 @@ export class JudgedSource {
   /** The one class of the source that an expression names, or null if it may be anything else. */
   classOf(expression: SyntaxNode): SyntaxNode | null {
     const node = unwrapped(expression);
-    if (node.type !== 'identifier') return null;
     const [binding, another] = this.soleName(node)?.bindings ?? [];
     return binding?.kind === 'class' && another === undefined ? binding.value : null;
   }

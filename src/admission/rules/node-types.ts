@@ -28,7 +28,7 @@ const TOKENS = new Set(
     ( ) [ ] { } , : ; . = -> := + - * / // % ** << >> & | ^ ~ < > <= >= == !=
     += -= *= /= //= %= **= >>= <<= &= ^= |= _ and as assert break case class continue def del elif else except
     finally for from if import in is lambda match nonlocal not or pass raise return try while with yield
-    __future__ True False None
+    __future__
   `).concat(['not in', 'is not']),
 );
 

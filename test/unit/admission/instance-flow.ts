@@ -97,4 +97,6 @@ export const UNSURE: readonly string[] = [
   'class A:\n    ns = [Node()]\n    for n in ns:\n        n.x = 1\nA.ns.append(data)',
   'n = Node()\ndef g():\n    def h():\n        nonlocal n\n        n = data\n    h()\ng()\nn.x = 1',
   'n = Node()\ndef g():\n    nonlocal n\n    n = data\ng()\nn.x = 1',
+  'ns = [Node()]\nf[ns]\nfor n in ns:\n    n.x = 1',
+  'ms = [Node()]\nns = ms\nms.append(data)\nfor n in ns:\n    n.x = 1',
 ];

@@ -92,6 +92,9 @@ export const ADMITTED: readonly string[] = [
   'def f(x):\n    kinds = [int]\n    return type(x) in (kinds)',
   'from typing import Dict, Type\nx: Dict[str, Type[int]] = {}\ny: Type | None = None',
   'from enum import Enum\nclass H:\n    class E(Enum):\n        X = 1\n    class F:\n        pass\nx = H.E(1)',
+  'from enum import Enum\nclass A(Enum):\n    X = int(1)\ny = A',
+  'x = type(len([])).__name__',
+  'def f(x, y):\n    return type(x) is y or type(x) is not y',
 ].map((code) => code + END);
 
 /** Each must be refused by a rule of this id. */
@@ -255,6 +258,17 @@ export const REFUSED: readonly (readonly [id: string, code: string])[] = [
     'from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int = field()\n    x: str',
   ],
   ['structure', 'from enum import Enum\nclass H:\n    class E(Enum):\n        pass'],
+  ['structure', 'from enum import Enum\nclass A(Enum):\n    X = 1 | len\nx = A'],
+  ['structure', "from enum import Enum\nX = Enum('X', ['A'], len)"],
+  ['structure', "from enum import Enum\nX = Enum(len, ['A'])"],
+  ['structure', 'for B in [dict]:\n    class A(B):\n        pass'],
+  ['name', 'x = type(type(1)).__name__'],
+  ['name', 'def f(x):\n    return x.kinds[type(x)]'],
+  ['syntax', 'x = 1\nmatch 1:\n    case {x: 1}:\n        pass'],
+  ['syntax', 'match 1:\n    case [x=1]:\n        pass'],
+  ['syntax', "x = 'a\nb'"],
+  ['string', "x = '}'.format(1)"],
+  ['string', "x = '{!z}'.format(1)"],
 ];
 
 /** A refused snippet as a whole source. */
