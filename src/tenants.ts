@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { faultChecker } from './contract/faults.ts';
 import { type Tenant, type TenantsFile, TenantsFileSchema } from './contract/tenant.ts';
 import type { ModelConfig } from './model/choose.ts';
@@ -67,6 +68,8 @@ function repeated(names: readonly string[]): Set<string> {
 
 /** Opens a tenants file and follows its changes: looked at every two seconds, and on `reload`. */
 export function openTenants(path: string, events: TenantsEvents): Tenants | TenantsFaults {
+  // Before the file is read: a change behind it is seen, however soon it comes.
+  const seen = signatureNow(path);
   const first = readTenants(path, events);
   if ('kind' in first) {
     return first;
@@ -85,14 +88,50 @@ export function openTenants(path: string, events: TenantsEvents): Tenants | Tena
     events.loaded(next.tenants);
     return null;
   };
-  // Polling sees what inotify misses: files replaced by rename, bind mounts and mounted secrets.
-  watchFile(path, { interval: 2000, persistent: false }, reload);
+  const watch = onChange(path, seen, reload);
   return {
     find: (key) => findKey(keys, key),
     list: () => file.tenants,
     reload,
-    close: () => unwatchFile(path, reload),
+    close: () => clearInterval(watch),
   };
+}
+
+const LOOK_EVERY_MS = 2000;
+
+/**
+ * Calls `changed` when the file is another than `seen`. Looking at it sees what inotify misses: files replaced by
+ * rename, bind mounts and mounted secrets. One look at a time; a file that is away for a moment is no change.
+ */
+function onChange(path: string, seen: string, changed: () => void): NodeJS.Timeout {
+  let last = seen;
+  let looking = false;
+  return setInterval(async () => {
+    if (looking) {
+      return;
+    }
+    looking = true;
+    try {
+      const now = signature(await stat(path, { bigint: true }));
+      if (now !== last) {
+        last = now;
+        changed();
+      }
+    } catch {
+      // Being replaced, or gone: what was read stays in force.
+    } finally {
+      looking = false;
+    }
+  }, LOOK_EVERY_MS).unref();
+}
+
+function signatureNow(path: string): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? '' : signature(found);
+}
+
+function signature({ mtimeNs, size, ino }: { mtimeNs: bigint; size: bigint; ino: bigint }): string {
+  return `${mtimeNs} ${size} ${ino}`;
 }
 
 interface HeldKey {
