@@ -16,7 +16,7 @@ const PATTERNS = ['pattern_list', 'tuple_pattern', 'list_pattern', 'tuple', 'lis
 export function boundValue(load: SyntaxNode, flow: Flow): Flowing | null {
   const name = flow.judged.soleName(load);
   const [binding, another] = name?.bindings ?? [];
-  if (name === null || binding === undefined || name.scope.kind === 'class') return null;
+  if (name === null || binding === undefined) return null;
   if (another === undefined) return bindingValue(binding, flow);
   if (name.bindings.length > MAX_BINDINGS) return null;
   const loop = loopAround(load, name);
@@ -59,20 +59,20 @@ function targetValue(
   const owner = at.parent;
   if (owner === null || (statement !== null && owner.type !== statement)) return null;
   const right = childOf(owner, 'right');
-  // Chains such as a, b = c = value are not followed.
-  if (right === null || right.type === 'assignment' || owner.parent?.type === 'assignment') return null;
+  // Of a chain such as a, b = c = value only the last target is followed.
+  if (right === null || right.type === 'assignment') return null;
   return indexes.reduceRight((value: Flowing | null, index) => itemAt(value, index), whole(right));
 }
 
-/** The first parameter of `compute` holds the data; the one parameter of a key function holds an element. */
+/** The first parameter of `compute` holds the data; that of a key function holds an element. */
 function parameterValue({ node, scope }: Binding, flow: Flow): Flowing | null {
   const parameters = childOf(scope.node, 'parameters');
-  const [first, second] = parameters === null ? [] : partsOf(parameters);
+  const [first] = parameters === null ? [] : partsOf(parameters);
   if (scope.node === flow.compute) {
     return first === node || (first?.type === 'typed_parameter' && node.parent === first) ? flow.data : null;
   }
-  const isOnly = first === node && second === undefined && scope.node.type === 'lambda';
-  return isOnly ? elementOf(iteratedByLambda(scope.node, flow)) : null;
+  const isElement = first === node && scope.node.type === 'lambda';
+  return isElement ? elementOf(iteratedByLambda(scope.node, flow)) : null;
 }
 
 /**

@@ -5,6 +5,7 @@ import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped } from '../sy
 import type { Flow } from './flow.ts';
 import type { Flowing } from './flowing.ts';
 import { isFresh, rootOf } from './fresh-values.ts';
+import { namesIn } from './place.ts';
 import { useOf } from './stores.ts';
 
 /** What a source may add to the data while it runs. */
@@ -34,10 +35,13 @@ function isPosition(key: SyntaxNode): boolean {
 }
 
 /** Looks through a source for whatever may add a field or an element to the data, under whatever name it has. */
-export function changesOf(nodes: readonly SyntaxNode[], flow: Flow): Changes {
+export function changesOf(nodes: readonly SyntaxNode[], shown: JsonObject, flow: Flow): Changes {
   const search = new ChangeSearch(flow);
   for (const node of nodes) search.visit(node);
-  if (search.addsRecords) search.literalKeys(flow.judged.root);
+  if (search.addsRecords) {
+    search.literalKeys(flow.judged.root);
+    for (const name of namesIn(shown)) search.keys.add(name);
+  }
   return search;
 }
 
@@ -45,7 +49,7 @@ class ChangeSearch implements Changes {
   readonly opened = new Set<JsonObject>();
   readonly keys = new Set<string>();
   unbounded = false;
-  /** Whether records are added to a list that is not known: any record that the source writes out may be. */
+  /** Whether records are added to a list that is not known: any that the source writes out or that is of the data. */
   addsRecords = false;
   private readonly flow: Flow;
   private readonly augmentedNames = new Set<ScopedName>();

@@ -56,7 +56,7 @@ export function memberAt(value: Flowing | null, key: SyntaxNode, source: string)
   if (value.kind === 'map') return value.value;
   if (value.kind === 'tuple') return index.type === 'integer' ? itemAt(value, Number(index.text)) : null;
   const name = decodedString(index, source);
-  if (value.kind === 'list') return name === null ? value.element : null;
+  if (value.kind === 'list') return value.element;
   if (name !== null) return placed(fieldOf(value.place, name));
   return elementOf(value) ?? eachValueOf(value);
 }

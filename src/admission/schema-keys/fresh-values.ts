@@ -28,7 +28,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
 export function isFresh(expression: SyntaxNode, judged: JudgedSource): boolean {
   const node = unwrapped(expression);
   const name = node.type === 'identifier' ? judged.soleName(node) : null;
-  if (name === null || name.scope.kind === 'class') return false;
+  if (name === null) return false;
   return judged.once('fresh', name, () =>
     name.bindings.every(({ kind, node: target, value }) => {
       if (kind === 'augment' || kind === 'declare') return true;

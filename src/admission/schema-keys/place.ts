@@ -51,23 +51,10 @@ export function closedNames(place: Place): readonly string[] | null {
   return names.length === 0 || names.some((name) => name.startsWith('<')) ? null : names;
 }
 
-/** Names that stand in declared schemas, and whether one of them was too large to be shown. */
-export interface DeclaredNames {
-  readonly names: ReadonlySet<string>;
-  readonly cut: boolean;
-}
-
-/**
- * Every name and text in the `$defs` of the shown schema. A tool may declare a field that these data lack: a model
- * that uses it follows the prompt.
- */
-export function declaredNames(shown: JsonObject): DeclaredNames {
+/** Every name and text that stands anywhere in a schema. */
+export function namesIn(schema: unknown): ReadonlySet<string> {
   const names = new Set<string>();
-  const definitions = isSchema(shown.$defs) ? shown.$defs : {};
-  const cut = Object.values(definitions).some(
-    (each) => isSchema(each) && Object.keys(each).length === 1 && String(each.description).startsWith('cut'),
-  );
-  const waiting: unknown[] = Object.values(definitions);
+  const waiting: unknown[] = [schema];
   while (waiting.length > 0) {
     const at = waiting.pop();
     if (typeof at === 'string') names.add(at);
@@ -77,7 +64,15 @@ export function declaredNames(shown: JsonObject): DeclaredNames {
       waiting.push(value);
     }
   }
-  return { names, cut };
+  return names;
+}
+
+/** Whether a declared schema was too large to be shown: then it is not known what it names. */
+export function isDeclaredCut(shown: JsonObject): boolean {
+  const definitions = isSchema(shown.$defs) ? Object.values(shown.$defs) : [];
+  return definitions.some(
+    (each) => isSchema(each) && Object.keys(each).length === 1 && String(each.description).startsWith('cut'),
+  );
 }
 
 function namedField({ schema }: Place, name: string): JsonObject | null {

@@ -8,7 +8,7 @@ import { catchingStatements, isConditional, mayBeCaught } from './conditions.ts'
 import { DataFlow } from './data-flow.ts';
 import { keysUsedOtherwise, mayCallAgain } from './key-uses.ts';
 import { isMisspelling, keyHint } from './near-names.ts';
-import { closedNames, declaredNames, fieldOf } from './place.ts';
+import { closedNames, fieldOf, isDeclaredCut, namesIn } from './place.ts';
 import { useOf } from './stores.ts';
 
 /** The most refusals of one source; further ones show once the first are put right. */
@@ -39,10 +39,11 @@ export const schemaKeys: SchemaRule = {
   check(judged, shown, refuse) {
     const compute = judged.bound.module.names.get('compute')?.bindings[0]?.value ?? null;
     if (compute === null || mayCallAgain(judged)) return;
-    const declared = declaredNames(shown);
-    if (declared.cut) return;
+    if (isDeclaredCut(shown)) return;
+    // A tool may declare a field that these data lack: a model that uses it follows the prompt.
+    const declared = namesIn(shown.$defs);
     const nodes = allNodes(judged.root);
-    const changes = changesOf(nodes, new DataFlow(judged, compute, shown));
+    const changes = changesOf(nodes, shown, new DataFlow(judged, compute, shown));
     if (changes.unbounded) return;
     const used = keysUsedOtherwise(nodes, judged.source.text);
     const catching = catchingStatements(nodes, judged);
@@ -54,7 +55,7 @@ export const schemaKeys: SchemaRule = {
       if (object === undefined || index === undefined || more !== undefined || useOf(node) !== 'load')
         continue;
       const key = decodedString(index, judged.source.text);
-      if (key === null || used.has(key) || changes.keys.has(key) || declared.names.has(key)) continue;
+      if (key === null || used.has(key) || changes.keys.has(key) || declared.has(key)) continue;
       const value = flow.of(object);
       if (value?.kind !== 'place' || fieldOf(value.place, key) !== null) continue;
       const names = closedNames(value.place);

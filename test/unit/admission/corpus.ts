@@ -14,6 +14,7 @@ export interface Attack {
 export interface Honest {
   readonly id: string;
   readonly instruction: string;
+  readonly data: object;
   readonly code: string;
 }
 

@@ -115,6 +115,33 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
       'return data["orders"][0]["totl"]',
     ),
   ],
+  [
+    'records of another place are added',
+    compute('data["summary"]["of"] += data["orders"]', 'return data["summary"]["of"][0]["totl"]'),
+  ],
+  [
+    'records of another source are added',
+    compute('data["pairs"][0] += data["orders"]', 'return data["pairs"][0][-1]["id"]'),
+  ],
+  [
+    'a helper adds records of another source',
+    `def add(r, more):\n    r.extend(more)\n\n${compute('add(data["pairs"][0], data["orders"])', 'return data["pairs"][0][-1]["id"]')}`,
+  ],
+  [
+    'a list of two gets another',
+    compute('p = [data["summary"], 1]', 'p[0] = {"totl": 1}', 'return p[0]["totl"]'),
+  ],
+  [
+    'a lambda in a loop sees what the name is later',
+    compute(
+      'f = []',
+      'for o in data["orders"]:',
+      '    f.append(lambda: o["totl"])',
+      'for o in [{"totl": 1}]:',
+      '    pass',
+      'return f[0]()',
+    ),
+  ],
   ['in tests for the key', loop('if "totl" in o:', '    print(o["totl"])')],
   ['not in tests for the key', loop('if "totl" not in o:', '    return 0', 'print(o["totl"])')],
   ['get tests for the key', loop('if o.get("totl"):', '    print(o["totl"])')],
@@ -225,6 +252,10 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
   [
     'arguments that are spread',
     compute('return [a["totl"] for a, b in zip(*[[{"totl": 1}], data["orders"]])]'),
+  ],
+  [
+    'lists that are spread',
+    compute('for a, b, c in zip(*[[1], [{"totl": 1}]], data["orders"]):', '    return b["totl"]'),
   ],
   ['a target that takes the rest', compute('a, *b = data["pairs"][0], {"totl": 1}', 'return b[0]["totl"]')],
   ['a key that is augmented', loop('o["totl"] += 1')],
