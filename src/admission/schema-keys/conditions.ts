@@ -69,11 +69,9 @@ export function isConditional(node: SyntaxNode): boolean {
     const { type, children } = at.parent;
     switch (type) {
       case 'if_statement':
-      case 'elif_clause':
       case 'while_statement':
         if (at.field !== 'condition') return true;
         break;
-      case 'else_clause':
       case 'case_clause':
       case 'except_clause':
         return true;
