@@ -49,7 +49,7 @@ class ChangeSearch implements Changes {
   readonly opened = new Set<JsonObject>();
   readonly keys = new Set<string>();
   unbounded = false;
-  /** Whether records are added to a list that is not known: any that the source writes out or that is of the data. */
+  /** Whether records are added to a list that is not known: those that the source writes out, or those of the data. */
   addsRecords = false;
   private readonly flow: Flow;
   private readonly augmentedNames = new Set<ScopedName>();

@@ -16,13 +16,13 @@ import {
 } from './flowing.ts';
 import { rootPlace } from './place.ts';
 
-/** How many names and calls one after another a value is followed through; past it nothing is sure. */
+/**
+ * How many names and calls one after another a value is followed through; past it nothing is sure, which also ends
+ * the search for names that are bound to each other.
+ */
 const MAX_STEPS = 64;
 
-/**
- * Follows the argument of `compute` through the source. Every answer is kept, one a node at most; an answer that is
- * being worked out, as of a name bound to itself, is null.
- */
+/** Follows the argument of `compute` through the source. Every answer is kept, one a node at most. */
 export class DataFlow implements Flow {
   readonly judged: JudgedSource;
   readonly compute: SyntaxNode;
@@ -49,7 +49,6 @@ export class DataFlow implements Flow {
     const known = this.known.get(node);
     if (known !== undefined) return known;
     if (this.steps >= MAX_STEPS) return null;
-    this.known.set(node, null);
     this.steps += 1;
     const found = this.unopened(this.worked(node));
     this.steps -= 1;

@@ -14,7 +14,7 @@ import { useOf } from './stores.ts';
 /** The most refusals of one source; further ones show once the first are put right. */
 const MAX_REFUSED = 20;
 /** The most names that unknown keys are compared with; past it the rest of the source is left alone. */
-const MAX_COMPARED = 50_000;
+const MAX_COMPARED = 20_000;
 
 /** The last rule, asked where a schema was shown to the model and every other rule admits. */
 export interface SchemaRule extends RuleText {
