@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Admission } from '../../../../src/admission/admit.ts';
+import { closedNames } from '../../../../src/admission/schema-keys/place.ts';
 import type { JsonObject } from '../../../../src/contract/result-type.ts';
 import { type DescribeLimits, describeSources } from '../../../../src/schema/describe.ts';
 import { compute } from '../../../fakes/python-functions.ts';
@@ -62,6 +63,16 @@ const PLACES: readonly (readonly [what: string, closed: boolean, shown: () => Js
 describe('a place', () => {
   it.each(PLACES)('with %s is closed: %s', (_what, closed, schema) => {
     expect(told(admission, READS, schema())).toEqual(closed ? REFUSED : []);
+  });
+
+  it.each([
+    ['further keys', { additionalProperties: { type: 'string' } }],
+    ['several forms', { anyOf: [{ type: 'array' }] }],
+    ['a note', { description: 'cut: more is here than is shown' }],
+  ])('with fields and %s has no known names', (_what, more) => {
+    const schema = { type: 'object', properties: { key: {} } };
+    expect(closedNames({ schema, path: 'one' })).toEqual(['key']);
+    expect(closedNames({ schema: { ...schema, ...more }, path: 'one' })).toBeNull();
   });
 
   it('that is an object in some records and a list in others is left alone', () => {

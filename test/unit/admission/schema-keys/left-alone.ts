@@ -142,11 +142,12 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
       'return f[0]()',
     ),
   ],
-  ['in tests for the key', loop('if "totl" in o:', '    print(o["totl"])')],
-  ['not in tests for the key', loop('if "totl" not in o:', '    return 0', 'print(o["totl"])')],
-  ['get tests for the key', loop('if o.get("totl"):', '    print(o["totl"])')],
-  ['a list of keys tests for it', loop('if all(k in o for k in ("totl", "id")):', '    print(o["totl"])')],
-  ['a text of keys tests for it', loop('if all(k in o for k in "totl id".split()):', '    print(o["totl"])')],
+  ['in tests for the key', loop('if "pric" in o:', '    print(o["pric"])')],
+  ['not in tests for the key', loop('if "pric" not in o:', '    return 0', 'print(o["pric"])')],
+  ['get tests for the key', loop('if o.get("pric"):', '    print(o["pric"])')],
+  ['a list of keys tests for it', loop('if all(k in o for k in ("pric", "id")):', '    print(o["pric"])')],
+  ['a text of keys tests for it', loop('if all(k in o for k in "pric id".split()):', '    print(o["pric"])')],
+  ['a key that is a pair', compute('return data["summary"]["totl", "sum"]')],
   ['try', compute('try:', `    ${BAD}`, 'except KeyError:', '    return 1')],
   ['try with a bare except', compute('try:', `    ${BAD}`, 'except:', '    return 1')],
   [
@@ -177,6 +178,10 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
   ],
   ['an else branch', loop('if o["status"] == "paid":', '    pass', 'else:', '    print(o["reason"])')],
   ['a case', loop('match o["status"]:', '    case "refund":', '        print(o["reason"])')],
+  [
+    'a handler',
+    loop('try:', '    print(float(o["status"]))', 'except ValueError:', '    print(o["reason"])'),
+  ],
   ['a conditional expression', loop('print(o["reason"] if o["status"] == "refund" else 0)')],
   ['the right side of and', loop('print(o["status"] == "refund" and o["reason"])')],
   [
