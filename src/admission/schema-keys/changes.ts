@@ -103,10 +103,12 @@ class ChangeSearch implements Changes {
       this.augmentedNames.add(name);
       for (const { value } of name.bindings) if (value !== null) this.open(this.flow.of(value));
     }
-    const [object] = partsOf(left);
-    // A key that is not there cannot be augmented, so what changes is the value.
-    if (left.type === 'subscript' && object !== undefined)
-      this.open(this.flow.of(left) ?? this.flow.of(object));
+    const [object, key] = left.type === 'subscript' ? partsOf(left) : [];
+    // A field that is not there cannot be augmented, so what changes is the value of one that is.
+    if (object !== undefined && key !== undefined) {
+      const isNamed = decodedString(key, this.flow.judged.source.text) !== null;
+      this.open(isNamed ? this.flow.of(left) : this.flow.of(object));
+    }
     const added = unwrapped(right);
     if (node.children.some(({ type }) => type === '+=')) {
       const isRecord = !SCALARS.has(added.type) && !isFresh(rootOf(left), this.flow.judged);

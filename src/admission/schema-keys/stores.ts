@@ -11,14 +11,13 @@ const GROUPS = new Set([
   'expression_list',
   'parenthesized_expression',
 ]);
-const STATEMENTS = new Set(['assignment', 'augmented_assignment', 'for_statement', 'for_in_clause']);
+const STATEMENTS = new Set(['assignment', 'for_statement', 'for_in_clause']);
 
-/** How a subscript is used: read, stored into, augmented (which reads it first), or deleted. */
-export function useOf(subscript: SyntaxNode): 'load' | 'store' | 'augment' | 'delete' {
+/** How a subscript is used: read (also by `+=`, before it is stored), stored into or deleted. */
+export function useOf(subscript: SyntaxNode): 'load' | 'store' | 'delete' {
   let at = subscript;
   while (at.parent !== null && GROUPS.has(at.parent.type) && at.field !== 'right') at = at.parent;
   const statement = at.parent?.type ?? '';
-  if (statement === 'augmented_assignment' && at.field === 'left') return 'augment';
   if (statement === 'delete_statement') return 'delete';
   // What `with … as` and `except … as` bind to stands in a node of its own.
   if (statement === 'as_pattern_target') return 'store';

@@ -89,6 +89,13 @@ describe('a place', () => {
     const cut = describeSources(sources, { maxNames: 2 }).json;
     expect(cut.description).toContain('cut');
     expect(told(admission, code, cut)).toEqual([]);
+    const declared = source(
+      { key: 1, other: 2 },
+      { name: 'two', declared: { properties: { key: {}, other: {} } } },
+    );
+    const both = [source({ key: 1 }, { name: 'one' }), declared];
+    expect(told(admission, code, describeSources(both).json)).toEqual(['schema-keys: tow 2:16']);
+    expect(told(admission, code, describeSources(both, { maxNames: 2 }).json)).toEqual([]);
   });
 
   it('of the sources is closed also where tools declare their schemas', () => {

@@ -117,7 +117,7 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
   ],
   [
     'records of another place are added',
-    compute('data["summary"]["of"] += data["orders"]', 'return data["summary"]["of"][0]["totl"]'),
+    compute('data["orders"][0]["lines"] += data["orders"]', 'return data["orders"][0]["lines"][-1]["price"]'),
   ],
   [
     'records of another source are added',
@@ -263,6 +263,13 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
     compute('for a, b, c in zip(*[[1], [{"totl": 1}]], data["orders"]):', '    return b["totl"]'),
   ],
   ['a target that takes the rest', compute('a, *b = data["pairs"][0], {"totl": 1}', 'return b[0]["totl"]')],
-  ['a key that is augmented', loop('o["totl"] += 1')],
+  [
+    'a context stores',
+    `class C:\n    def __enter__(self):\n        return 1\n    def __exit__(self, *a):\n        return False\n\n${compute('with C() as data["summary"]["totl"]:', '    pass', 'return data["summary"]["totl"]')}`,
+  ],
+  [
+    'records are added under some key',
+    compute('k = "o" + "f"', 'data["pairs"][0][0][k] += data["orders"]', 'return data["pairs"][0][0]["of"]'),
+  ],
   ['a key that is deleted', loop('del o["totl"]')],
 ];

@@ -173,6 +173,12 @@ const REFUSED: readonly (readonly [what: string, code: string, refused: string])
     compute('return [{"pric": o["pric"]} for o in data["orders"]]'),
     'pric 2:23',
   ],
+  ['a key that is augmented', compute('for o in data["orders"]:', '    o["pric"] += 1'), 'pric 3:10'],
+  [
+    'results that are added to',
+    compute('r = []', 'for o in data["orders"]:', '    r += [{"pric": o["pric"]}]', 'return r'),
+    'pric 4:25',
+  ],
   [
     'a store into results',
     compute('r = {}', 'r["pric"] = data["orders"][0]["pric"]', 'return r'),
