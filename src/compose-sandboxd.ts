@@ -11,6 +11,8 @@ import { createLogger } from './telemetry/logger.ts';
 
 /** The daemon, listening. */
 export interface RunningSandboxd {
+  /** Logs what ended the process, when it was not a signal. */
+  failed(error: unknown): void;
   /** Takes no more runs, lets running ones end within the grace, then ends them and removes every container. */
   close(): Promise<void>;
 }
@@ -68,6 +70,7 @@ export async function startSandboxd(
       }
     });
     return {
+      failed: (error) => log.observer.unexpected('uncaught', error),
       close: async () => {
         log.info('stopping');
         await daemon.close(config.SHUTDOWN_GRACE_SECONDS * 1000);

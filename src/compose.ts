@@ -32,6 +32,8 @@ import { openTenants, type Tenants, tenantModel } from './tenants.ts';
 
 /** Held answers with an Idempotency-Key, over all tenants. */
 const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
+/** After the grace: how long the answers of ended requests may take to go out. */
+const LAST_ANSWERS_MS = 2000;
 const PRUNE_EVERY_MS = 24 * 3600 * 1000;
 /** Quota gauges are read from the ledger at most this often: a scrape must not be a load. */
 const QUOTAS_EVERY_MS = 15_000;
@@ -42,6 +44,8 @@ export interface Service {
   listen(): Promise<{ readonly api: string; readonly metrics: string }>;
   /** Reads the tenants file again; a bad one is logged and refused. */
   reloadTenants(): void;
+  /** Logs what ended the process, when it was not a signal. */
+  failed(error: unknown): void;
   /** Takes no more requests, lets running ones end within the grace, then ends them and removes every container. */
   close(): Promise<void>;
 }
@@ -164,15 +168,20 @@ export async function composeService(
       await ready();
       return { api, metrics: metricsUrl };
     },
+    failed: (error) => observer.unexpected('uncaught', error),
     reloadTenants: () => {
       tenants.reload();
     },
     close: async () => {
       log.info('stopping');
       clearInterval(pruning);
-      const grace = setTimeout(() => stopping.abort(), config.SHUTDOWN_GRACE_SECONDS * 1000);
+      const graceMs = config.SHUTDOWN_GRACE_SECONDS * 1000;
+      const grace = setTimeout(() => stopping.abort(), graceMs);
+      // What is answered then has gone out; who still sends, or only holds a connection, is cut off.
+      const cut = setTimeout(() => app.server.closeAllConnections(), graceMs + LAST_ANSWERS_MS);
       await app.close();
       clearTimeout(grace);
+      clearTimeout(cut);
       await Promise.all([
         sandbox.close(),
         model.close(),

@@ -69,8 +69,36 @@ async function serve(args: readonly string[]): Promise<void> {
     return refuse(service.faults);
   }
   process.on('SIGHUP', () => service.reloadTenants());
-  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => service.close());
-  await service.listen();
+  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, async ({ err }) => {
+    if (err !== undefined) {
+      service.failed(err);
+    }
+    await service.close();
+  });
+  try {
+    await service.listen();
+  } catch (error) {
+    refuse([listenFault(error)]);
+    await service.close();
+    process.exit();
+  }
+}
+
+/** Why an address cannot be listened on, and what to do. */
+function listenFault(error: unknown): string {
+  const { code, address, port } = error as { code?: string; address?: string; port?: number };
+  const at = `${address ?? 'the address'}:${port ?? ''}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${at} is in use: choose another PORT or METRICS_PORT, or end what listens there`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${at} is not an address of this machine: choose another HOST or METRICS_HOST`;
+    case 'EACCES':
+      return `${at} may not be listened on by this user: choose a PORT from 1024 on`;
+    default:
+      return `the service cannot listen (${code ?? 'unknown error'}): check HOST, PORT, METRICS_HOST and METRICS_PORT`;
+  }
 }
 
 async function sandboxd(args: readonly string[]): Promise<void> {
@@ -89,7 +117,12 @@ async function sandboxd(args: readonly string[]): Promise<void> {
   if ('faults' in daemon) {
     return refuse(daemon.faults);
   }
-  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, () => daemon.close());
+  closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, async ({ err }) => {
+    if (err !== undefined) {
+      daemon.failed(err);
+    }
+    await daemon.close();
+  });
 }
 
 const DOCTOR_OPTIONS = { json: { type: 'boolean' }, model: { type: 'boolean' } } as const;

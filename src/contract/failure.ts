@@ -44,7 +44,7 @@ export const FAILURES = {
   cancelled: {
     counts: true,
     retryable: true,
-    message: 'The caller hung up while the function ran; it was killed.',
+    message: 'The function was killed because the caller hung up or the service stopped; the run counts.',
   },
   sandbox_unavailable: { counts: false, retryable: true, message: 'The sandbox could not be started.' },
 } as const satisfies Record<string, { counts: boolean; retryable: boolean; message: string }>;

@@ -39,6 +39,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 64 },
     return503OnClosing: false,
     clientErrorHandler: answerUnparsed,
+    frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));
@@ -119,7 +120,11 @@ function answerErrors(
   app.setErrorHandler((error, http, reply) => {
     const what = problemOf(error, deps.bodyMaxBytes);
     if (what.code === 'internal_error') {
-      deps.observer.unexpected('http', error);
+      deps.observer.unexpected('http', error, http.id);
+    }
+    if (!http.raw.complete) {
+      // Answered before its body was there: a connection that goes on sending it would be held for nothing.
+      reply.header('connection', 'close');
     }
     return sendProblem(reply, what.code === 'internal_error' ? { ...what, extra: { id: http.id } } : what);
   });

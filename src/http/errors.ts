@@ -95,6 +95,11 @@ export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
         'invalid_request',
         'The body must be a JSON document of the length that content-length says.',
       );
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
+      return problem('unsupported_media_type', 'Send the body with content-type: application/json.');
+    case 'ECONNRESET':
+      return problem('invalid_request', 'The connection closed before the body was complete.');
+    case 'FST_ERR_MAX_PARAM_LENGTH':
     case 'FST_ERR_BAD_URL':
       return problem('not_found', 'The path is not a valid URL path.');
     default:

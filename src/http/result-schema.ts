@@ -19,6 +19,7 @@ export async function resultSchemaProblem(
     case 'cancelled':
       return problem('deadline_exceeded', 'The deadline passed while result_schema was being read.');
     default:
-      return problem('invalid_request', `result_schema: ${fault?.message}`);
+      // The message begins with the field.
+      return problem('invalid_request', fault?.message ?? '');
   }
 }

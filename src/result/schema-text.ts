@@ -67,7 +67,8 @@ function keywordFault(keyword: string, value: unknown, atRoot: boolean): string 
         ? `result_schema: ${keyword} must begin with "#"; put what it refers to into $defs`
         : null;
     case '$schema':
-      return typeof value === 'string' && !DRAFT.test(value)
+      // Below the root an object under this name may be a property's schema.
+      return (typeof value === 'string' && !DRAFT.test(value)) || (typeof value !== 'string' && atRoot)
         ? 'result_schema: $schema must be https://json-schema.org/draft/2020-12/schema, or be left out'
         : null;
     case '$id':

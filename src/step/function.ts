@@ -83,7 +83,8 @@ async function callersFunction(
 function refused(trace: StepTrace, source: string, refusal: AdmissionRefusal): void {
   trace.code = source;
   trace.refusal = refusal;
-  trace.failure = failure('code_not_admitted');
+  // A model may write another function; the caller's own would be refused again.
+  trace.failure = failure('code_not_admitted', { retryable: trace.functionSource !== 'caller' });
 }
 
 function admitted(trace: StepTrace, fn: AdmittedFunction): void {

@@ -81,7 +81,7 @@ export interface StepObserver {
   /** The tenants file was read: these are all there are. */
   tenantsLoaded(tenants: readonly string[]): void;
   /** A bug or broken infrastructure. `where` is a fixed word of the code; `error` may hold anything. */
-  unexpected(where: string, error: unknown): void;
+  unexpected(where: string, error: unknown, id?: string): void;
 }
 
 const ignore = (): void => {};
@@ -136,6 +136,6 @@ export function combineObservers(...observers: readonly StepObserver[]): StepObs
     httpRequest: (route, method, status, seconds) =>
       tell((to) => to.httpRequest(route, method, status, seconds)),
     tenantsLoaded: (tenants) => tell((to) => to.tenantsLoaded(tenants)),
-    unexpected: (where, error) => tell((to) => to.unexpected(where, error)),
+    unexpected: (where, error, id) => tell((to) => to.unexpected(where, error, id)),
   };
 }

@@ -52,7 +52,11 @@ export function createLogger({ level, destination }: LoggerOptions): ServiceLog 
         log[ok ? 'info' : 'warn']({ check: text(check), ok, detail: text(detail) }, 'readiness');
       }
     },
-    unexpected: (where, error) => log.error({ where: text(where), error: errorFields(error) }, 'unexpected'),
+    unexpected: (where, error, id) =>
+      log.error(
+        { where: text(where), ...(id === undefined ? {} : { id: text(id) }), error: errorFields(error) },
+        'unexpected',
+      ),
     tenantsLoaded: (tenants) => log.info({ count: tenants.length }, 'tenants_loaded'),
     removalFailed: () => log.warn({}, 'container_removal_failed'),
     containerStart(outcome, ms) {

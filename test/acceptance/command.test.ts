@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -129,6 +130,27 @@ describe('compute-step', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/^--port must be/m);
     expect(stderr).toMatch(/^--script cannot be read/m);
+  });
+
+  it('names an address that cannot be listened on, and the setting', async () => {
+    const held = createServer();
+    await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+    const { port } = held.address() as { port: number };
+    const file = join(folder, 'good.json');
+    const { stdout } = command(['key', 'create', '--tenant', 'acme', '--runs', '1', '--seconds', '1']);
+    writeFileSync(file, JSON.stringify({ tenants: [JSON.parse(stdout.slice(stdout.indexOf('{')))] }));
+    const env = {
+      TENANTS_FILE: file,
+      LEDGER_URL: `sqlite:${join(folder, 'ledger.db')}`,
+      DOCKER_HOST: 'unix:///nonexistent/docker.sock',
+      METRICS_PORT: '0',
+      PORT: String(port),
+    };
+    const { status, stderr } = command(['serve'], env);
+    held.close();
+    expect(status).toBe(2);
+    expect(stderr).toContain(`127.0.0.1:${port} is in use`);
+    expect(stderr).not.toContain('    at ');
   });
 
   it('refuses an unknown command', () => {

@@ -98,6 +98,7 @@ describe('a request that is not valid', () => {
       { ...step, result_schema: { type: 'nonsense' } },
       ['result_schema', 'type'],
     ],
+    ['a result_schema of no draft', { ...step, result_schema: { $schema: 5 } }, ['result_schema', '$schema']],
     [
       'a result_schema with a remote reference',
       { ...step, result_schema: { $ref: 'https://example.com/x' } },
@@ -181,6 +182,22 @@ describe('a request that gets no further than the door', () => {
     expectProblem(wrong, 'method_not_allowed');
     expect(wrong.headers.allow).toBe('POST');
     expectProblem(await service.post('/v1/usage/2026-01', {}), 'method_not_allowed');
+  });
+
+  it.each(['/%', '/v1/usage/%', `/v1/usage/${'9'.repeat(500)}`])(
+    'is a problem for the path %s',
+    async (url) => {
+      const response = await service.app.inject({ url, headers: { authorization: `Bearer ${service.key}` } });
+      expect(response.headers['content-type']).toContain('application/problem+json');
+      expect(response.json()).toMatchObject({ code: 'not_found', status: 404 });
+    },
+  );
+
+  it('is no fault of the service for a method that wants a body and has none', async () => {
+    const response = await service.app.inject({ method: 'QUERY' as 'GET', url: '/healthz' });
+    expect(response.statusCode).toBeLessThan(500);
+    expect(response.headers['content-type']).toContain('application/problem+json');
+    expect(service.unexpected).toEqual([]);
   });
 
   it('is 406, 413 and 415 by name', async () => {
@@ -279,6 +296,7 @@ describe('a service that is not able', () => {
     expectProblem(answer, 'internal_error');
     expect(own.permitsOpen).toEqual([1, 0]);
     expect(own.unexpected).toHaveLength(1);
+    expect(own.unexpectedIds).toEqual([answer.json.id]);
     expect((await own.get('/v1/usage')).json.open_permits).toBe(0);
     await own.close();
   });

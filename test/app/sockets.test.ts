@@ -42,6 +42,14 @@ describe('bytes that are no request', () => {
   });
 });
 
+describe('a request that is refused before its body is there', () => {
+  it('has its connection closed, so that nobody can hold it by never sending the rest', async () => {
+    const answer = await raw('POST /v1/compute HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\n{');
+    expect(answer).toMatch(/^HTTP\/1.1 401 /);
+    expect(answer.toLowerCase()).toContain('connection: close');
+  });
+});
+
 describe('a caller who hangs up', () => {
   const body = JSON.stringify({
     code: 'def compute(data):\n    return 1\n',

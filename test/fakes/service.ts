@@ -65,6 +65,8 @@ export interface TestService {
   readonly folder: string;
   readonly finished: readonly FinishedStep[];
   readonly unexpected: readonly unknown[];
+  /** The request ids they were logged with. */
+  readonly unexpectedIds: readonly (string | undefined)[];
   /** The gauge of open permits, each time it was set. */
   readonly permitsOpen: readonly number[];
   /** What the function cache told, in order. */
@@ -105,12 +107,16 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? systemClock;
   const finished: FinishedStep[] = [];
   const unexpected: unknown[] = [];
+  const unexpectedIds: (string | undefined)[] = [];
   const permitsOpen: number[] = [];
   const cached: FunctionCacheOutcome[] = [];
   const observer: StepObserver = {
     ...nullObserver,
     stepFinished: (step) => finished.push(step),
-    unexpected: (_where, error) => unexpected.push(error),
+    unexpected: (_where, error, id) => {
+      unexpected.push(error);
+      unexpectedIds.push(id);
+    },
     permitsOpen: (count) => permitsOpen.push(count),
     functionCache: (outcome) => cached.push(outcome),
   };
@@ -194,6 +200,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     folder,
     finished,
     unexpected,
+    unexpectedIds,
     permitsOpen,
     cached,
     stopping,

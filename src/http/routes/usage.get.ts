@@ -31,7 +31,7 @@ export function usageRoutes(app: FastifyInstance, deps: RouteDeps): void {
         operationId: 'usageOfMonth',
         summary: 'A month’s counts',
         params: Type.Object({
-          month: Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$', description: 'UTC month, yyyy-mm.' }),
+          month: Type.String({ pattern: '^20[0-9]{2}-(0[1-9]|1[0-2])$', description: 'UTC month, yyyy-mm.' }),
         }),
       },
     },
