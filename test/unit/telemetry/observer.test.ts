@@ -31,7 +31,7 @@ function tellAll(observer: StepObserver): unknown[][] {
   observer.functionCache('hit');
   observer.httpRequest('/v1/compute', 'POST', 200, 10);
   observer.tenantsLoaded(['acme']);
-  observer.unexpected('http', error);
+  observer.unexpected('http', error, 'request-1');
   return [
     ['phase', 'model', 1],
     ['stepFinished', step],
@@ -49,7 +49,7 @@ function tellAll(observer: StepObserver): unknown[][] {
     ['functionCache', 'hit'],
     ['httpRequest', '/v1/compute', 'POST', 200, 10],
     ['tenantsLoaded', ['acme']],
-    ['unexpected', 'http', error],
+    ['unexpected', 'http', error, 'request-1'],
   ];
 }
 
