@@ -94,6 +94,16 @@ export const NAMED_SCHEMAS = [
   ),
 ];
 
+/** Header of the routes whose work is done once for a key. */
+export const IDEMPOTENCY_HEADER = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      description:
+        'Up to 255 printable ASCII characters, compared as they are. The same key with the same path and body gets the same answer, with `Idempotency-Replayed: true`, and never a second model call, run or count: in flight 409, with another body 422. Held in memory for IDEMPOTENCY_TTL_SECONDS; after a restart a key whose run was counted is 409 `idempotency_answer_lost`. An answer that counted nothing frees its key. A `cancelled` run counted: to run again, send a new key.',
+    }),
+  ),
+});
+
 const ALWAYS: readonly ProblemCode[] = ['unauthorized', 'not_acceptable', 'internal_error'];
 const READ: readonly ProblemCode[] = [
   ...ALWAYS,

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../deps.ts';
-import { problemsOf } from '../openapi.ts';
+import { IDEMPOTENCY_HEADER, problemsOf } from '../openapi.ts';
 import { readComputeStep } from '../steps.ts';
 import { stepHandler } from './step-route.ts';
 
@@ -15,6 +15,7 @@ export function draftRoute(app: FastifyInstance, deps: RouteDeps): void {
         summary: 'Have a function written, run nothing',
         description:
           'Prompt, model, repair and admission as for /v1/compute, and no run. Looks at the quota first, counts nothing and holds nothing open. Approve the function and send it to /v1/compute/run with its code_sha256 as expect_code_sha256. What only a run needs (limits, include) is checked and has no effect.',
+        headers: IDEMPOTENCY_HEADER,
         body: Type.Ref('ComputeRequest'),
         response: { 200: Type.Ref('Draft'), ...problemsOf('draft') },
       },

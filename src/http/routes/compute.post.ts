@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { RouteDeps } from '../deps.ts';
-import { problemsOf } from '../openapi.ts';
+import { IDEMPOTENCY_HEADER, problemsOf } from '../openapi.ts';
 import { readComputeStep } from '../steps.ts';
 import { stepHandler } from './step-route.ts';
 
@@ -15,6 +15,7 @@ export function computeRoute(app: FastifyInstance, deps: RouteDeps): void {
         summary: 'Take one compute step',
         description:
           'Shows the model webhook the schema of the sources, admits the function it writes (a refused one goes back to the model, see `repair`), runs it over the values in one container and checks the result. Answers 200 with a Computation whatever its state. Answers that know the quota carry RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), a policy a meter, in the units requests and compute-seconds.',
+        headers: IDEMPOTENCY_HEADER,
         body: Type.Ref('ComputeRequest'),
         response: { 200: Type.Ref('Computation'), ...problemsOf('step') },
       },
