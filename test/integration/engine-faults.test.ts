@@ -19,6 +19,8 @@ const docker = new Docker();
 /** Of a request; no run may end later, whatever the engine does. */
 const DEADLINE_MS = 30_000;
 const RUN_WALL_MS = 1000;
+/** Past the wait for an exit: the function does not end by its own backstop meanwhile. */
+const LONG_WALL_MS = 8000;
 /** The longest bounds of single calls, a self-test and a start on a busy machine. */
 const RECOVERY_MAX_MS = 40_000;
 
@@ -38,7 +40,7 @@ interface Bench {
   readonly sandbox: Sandbox;
   readonly observer: ReturnType<typeof recordingObserver>;
   /** Runs it with a permit of its own; `onStarted` is called when it counts from then on. */
-  run(code: string, onStarted?: () => void): Promise<Ran>;
+  run(code: string, onStarted?: () => void, wallMs?: number): Promise<Ran>;
   /** Every container of this sandbox, asked of the engine itself. */
   containers(): Promise<Docker.ContainerInfo[]>;
   /** Tries until a run returns: by itself, with nothing started anew. */
@@ -61,7 +63,7 @@ async function benchWith(
     maxConcurrency: 1,
   });
   const sandbox = createDockerSandbox({ ...settings, ...more });
-  const run: Bench['run'] = async (code, onStarted = () => {}) => {
+  const run: Bench['run'] = async (code, onStarted = () => {}, wallMs = RUN_WALL_MS) => {
     const permit = fakePermit({
       ledger: () => {
         onStarted();
@@ -69,7 +71,7 @@ async function benchWith(
       },
     });
     const beganAt = performance.now();
-    const limits = { ...LIMITS, wallMs: RUN_WALL_MS };
+    const limits = { ...LIMITS, wallMs };
     const signal = AbortSignal.timeout(DEADLINE_MS);
     const report = await sandbox.run(unadmitted(code), dataOf({}), permit, limits, signal);
     return { report, started: permit.startedWith.length, ms: performance.now() - beganAt };
@@ -191,7 +193,7 @@ describe.concurrent('an engine', () => {
   }) => {
     const bench = await benchWith(onTestFinished);
     expect(await isReady(bench.sandbox)).toBe(true);
-    const run = bench.run(SPINS, () => setTimeout(bench.proxy.cutStreams, 300));
+    const run = bench.run(SPINS, () => setTimeout(bench.proxy.cutStreams, 300), LONG_WALL_MS);
     const { report, started } = await run;
     expect(report).toMatchObject({ kind: 'killed', reason: 'sandbox_lost' });
     expect(started).toBe(1);
@@ -242,7 +244,7 @@ describe('an engine that restarts', () => {
     const bench = await benchWith(onTestFinished, { poolSize: 2 });
     await eventually(() => bench.observer.counts.ready === 2, 'stock is full');
     const stock = (await bench.containers()).map(({ Id }) => Id);
-    const run = bench.run(SPINS, () => setTimeout(() => void bench.proxy.down(), 200));
+    const run = bench.run(SPINS, () => setTimeout(() => void bench.proxy.down(), 200), LONG_WALL_MS);
     const { report, started } = await run;
     expect(report).toMatchObject({ kind: 'killed', reason: 'sandbox_lost' });
     expect(started).toBe(1);
