@@ -189,5 +189,6 @@ try {
 } catch (error) {
   // The scripts above have said in one line what to do; a stack would only hide it.
   console.error(`demo: ${(error as Error).message.split('\n', 1)[0]}`);
-  process.exitCode = 1;
+  // What was started may still be held open: nothing is waited for.
+  process.exit(1);
 }

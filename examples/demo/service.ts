@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const START_TIMEOUT_MS = 60_000;
+/** Seconds where there is a processor; an emulated machine needs minutes. */
+const START_TIMEOUT_MS = 300_000;
 
 /** A running `compute-step serve`: its two addresses, and its end. */
 export interface RunningService {
@@ -53,7 +54,12 @@ export async function startService(
       settle(() => reject(new Error(`the service ended with ${code}: ${errors.join(' ')}`))),
     );
   });
-  await listening;
+  try {
+    await listening;
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
   return {
     api: found.get('listening') as string,
     metrics: `${found.get('metrics_listening')}/metrics`,
