@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const PROPERTY_SEED = ['test/fakes/property-seed.ts'];
+
 /** One project a kind of test: what it needs and how long it may take differ. */
 export default defineConfig({
   test: {
@@ -11,10 +13,18 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           testTimeout: 30_000,
           hookTimeout: 90_000,
+          setupFiles: PROPERTY_SEED,
           globalSetup: ['test/fakes/postgres-shared.ts'],
         },
       },
-      { test: { name: 'app', include: ['test/app/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        test: {
+          name: 'app',
+          include: ['test/app/**/*.test.ts'],
+          testTimeout: 30_000,
+          setupFiles: PROPERTY_SEED,
+        },
+      },
       {
         test: {
           name: 'integration',
@@ -23,6 +33,7 @@ export default defineConfig({
           hookTimeout: 180_000,
           // One engine on a small machine: files that start containers take turns, after the quick tests.
           fileParallelism: false,
+          setupFiles: PROPERTY_SEED,
           sequence: { groupOrder: 1 },
         },
       },

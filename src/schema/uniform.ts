@@ -26,8 +26,13 @@ function kindOf(shape: Shape): number {
   return (types & TYPE.integer) === 0 ? types : (types & ~TYPE.integer) | TYPE.number;
 }
 
-/** Whether each list has at least half of all the names. */
+/**
+ * Whether each list has at least half of all the names, and some name stands in more than one. Without the latter two
+ * maps with no key in common would be records if they happened to be of one length.
+ */
 function haveNamesInCommon(fieldLists: readonly (readonly FieldShape[])[]): boolean {
-  const all = new Set(fieldLists.flatMap((fields) => fields.map((field) => field.name)));
-  return fieldLists.every((fields) => fields.length * 2 >= all.size);
+  const names = fieldLists.flatMap((fields) => fields.map((field) => field.name));
+  const all = new Set(names).size;
+  if (fieldLists.length > 1 && all === names.length) return false;
+  return fieldLists.every((fields) => fields.length * 2 >= all);
 }

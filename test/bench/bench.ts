@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     await oneByOne('dockerode fresh, to the answer, 10 records', rounds, 150, () => fresh(sizes[10])),
   );
 
-  const cold = await startBuiltService({ env: { SANDBOX_POOL_SIZE: '0', LOG_LEVEL: 'warn' } });
+  const cold = await startBuiltService({ env: { SANDBOX_POOL_SIZE: '0', LOG_LEVEL: 'info' } });
   await cold.ready();
   rows.push(
     await oneByOne('compute-step, no pool, HTTP to HTTP, 10 records', rounds, 150, () =>
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   );
   await cold.stop();
 
-  const built = await startBuiltService({ env: { SANDBOX_POOL_SIZE: String(POOL), LOG_LEVEL: 'warn' } });
+  const built = await startBuiltService({ env: { SANDBOX_POOL_SIZE: String(POOL), LOG_LEVEL: 'info' } });
   await built.ready();
   const bodies = { 10: bodyOf(sizes[10]), 1000: bodyOf(sizes[1000]), 100000: bodyOf(sizes[100000]) };
   await oneByOne('warm-up', 8, 400, () => step(built, bodies[10]));

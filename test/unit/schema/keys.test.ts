@@ -149,6 +149,16 @@ describe('keys that are data by their number and their change', () => {
     expect(Object.keys(items.properties)).toHaveLength(20);
   });
 
+  it('whether two maps of one length are records does not hang on that length', () => {
+    const of = (...keys: string[]) => Object.fromEntries(keys.map((key, i) => [key, i % 2 === 0 ? 'x' : 1]));
+    const alike = { country: of('ant', 'bee'), id: null, rate: of('cat', 'dog') };
+    const longer = { ...alike, rate: of('cat', 'dog', 'eel', 'fox') };
+    const names = (value: unknown) =>
+      Object.keys((schemaOf(value) as { properties?: object }).properties ?? {});
+    expect(names(longer)).toEqual(['country', 'id', 'rate']);
+    expect(names(alike)).toEqual(names(longer));
+  });
+
   it('keys that differ from record to record are a map', () => {
     expect(schemaOf([{ ant: 1 }, { bee: 2 }, { cat: 3 }])).toEqual({ type: 'array', items: map(integer) });
     expect(
