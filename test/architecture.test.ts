@@ -34,7 +34,15 @@ const ADAPTERS = [
 
 /** Files beside the rooms, which any room may use. */
 const SHARED = ['clock.ts', 'tenants.ts', 'ready.ts', 'thread-file.ts'];
-const ROOTS = ['compose.ts', 'compose-sandbox.ts', 'compose-sandboxd.ts', 'compose-doctor.ts', 'main.ts'];
+const ROOTS = [
+  'compose.ts',
+  'compose-app.ts',
+  'compose-parts.ts',
+  'compose-sandbox.ts',
+  'compose-sandboxd.ts',
+  'compose-doctor.ts',
+  'main.ts',
+];
 
 /** Where a JSON text becomes objects, and what it is: never a source's value. */
 const MAY_PARSE_JSON: Record<string, string> = {

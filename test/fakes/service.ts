@@ -2,30 +2,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { createAdmission } from '../../src/admission/admit.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { type AppSettings, composeApp } from '../../src/compose-app.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
-import { buildApp } from '../../src/http/app.ts';
-import { createIdempotencyStore } from '../../src/http/idempotency.ts';
-import { createBodyReader } from '../../src/json/read.ts';
 import { createMeter } from '../../src/metering/meter.ts';
 import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
 import { sqliteDialect } from '../../src/metering/sqlite-dialect.ts';
 import type { ModelConfig } from '../../src/model/choose.ts';
 import { createWebhookModel } from '../../src/model/webhook.ts';
 import { BUILT_IN_PACK_DIR, loadPack } from '../../src/prompt/pack.ts';
-import { readyOf } from '../../src/ready.ts';
-import { createSchemaChecker } from '../../src/result/schema-check.ts';
 import type { Sandbox } from '../../src/sandbox/port.ts';
-import { createDraft } from '../../src/step/draft.ts';
-import { FunctionCache } from '../../src/step/function-cache.ts';
 import {
   type FinishedStep,
   type FunctionCacheOutcome,
   nullObserver,
   type StepObserver,
 } from '../../src/step/observer.ts';
-import { createStep } from '../../src/step/step.ts';
 import { createKey, openTenants } from '../../src/tenants.ts';
 import { type FakeSandbox, fakeSandbox } from './sandbox.ts';
 import {
@@ -85,6 +77,20 @@ export interface TestAnswer {
   readonly json: any;
 }
 
+/** The settings as they are by default, but for a deadline that suits tests. */
+const SETTINGS: AppSettings = {
+  BODY_MAX_BYTES: 32 * 1024 * 1024,
+  BODY_INFLIGHT_MAX_BYTES: 256 * 1024 * 1024,
+  JSON_MAX_DEPTH: 64,
+  PROMPT_MAX_BYTES: 64 * 1024,
+  RESULT_MAX_BYTES: 4 * 1024 * 1024,
+  REQUEST_TIMEOUT_SECONDS: 30,
+  IDEMPOTENCY_TTL_SECONDS: 600,
+  SANDBOX_WALL_SECONDS: 10,
+  SANDBOX_MEMORY_MB: 256,
+  FUNCTION_CACHE_ENTRIES: 1000,
+};
+
 const GOOD_FUNCTION = 'def compute(data):\n    return 42\n';
 
 /** Builds the app for one test file or test; `close` removes everything it made. */
@@ -123,9 +129,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const sandbox = fakeSandbox();
   const usedSandbox = options.sandbox ?? sandbox;
   const pack = await loadPack(BUILT_IN_PACK_DIR);
-  const admission = await createAdmission(pack.modules);
-  const checker = createSchemaChecker();
-  const reader = createBodyReader({ maxDepth: 64 });
   const webhook = createWebhookModel({
     timeoutMs: 30_000,
     allowedHosts: [model.hostPort, ...(options.allowedHosts ?? [])],
@@ -136,52 +139,28 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     clock,
   });
   const meter = createMeter({ ledger, clock, wallLimitMs: 10_000, instance: 'test' });
-  const bounds = {
-    promptMaxBytes: 64 * 1024,
-    resultMaxBytes: 4 * 1024 * 1024,
-    resultMaxDepth: 64,
-    detailMaxBytes: 8192,
-  };
-  const stopping = new AbortController();
-  const ports = {
-    pack,
-    model: webhook,
-    admission,
-    cache: new FunctionCache({ entriesPerTenant: options.cacheEntries ?? 1000, observer }),
-    sandbox: usedSandbox,
-    meter,
-    checker,
-    clock,
-    observer,
-    bounds,
-  };
-  const app = await buildApp({
-    step: createStep(ports),
-    draft: createDraft(ports),
-    stepReader: {
-      reader,
-      checker,
+  const { app, stopping, close } = await composeApp(
+    {
+      sandbox: usedSandbox,
+      meter,
+      model: webhook,
+      clock,
+      observer,
+      pack,
+      tenants,
       operatorModel: options.operatorModel === undefined ? { url: model.url } : options.operatorModel,
-      limits: { wallSeconds: 10, memoryMb: 256, timeoutSeconds: options.timeoutSeconds ?? 30 },
+      version: options.version ?? '0.0.0-test',
     },
-    ready: readyOf(usedSandbox, meter, observer),
-    stopping: stopping.signal,
-    admission,
-    sandbox: usedSandbox,
-    meter,
-    pack,
-    tenants,
-    clock,
-    observer,
-    bounds,
-    version: options.version ?? '0.0.0-test',
-    idempotency: {
-      store: createIdempotencyStore({ clock, ttlMs: 600_000, maxBytes: 64 * 1024 * 1024 }),
-      ttlMs: 600_000,
+    {
+      ...SETTINGS,
+      ...(options.bodyMaxBytes === undefined ? {} : { BODY_MAX_BYTES: options.bodyMaxBytes }),
+      ...(options.bodyInflightMaxBytes === undefined
+        ? {}
+        : { BODY_INFLIGHT_MAX_BYTES: options.bodyInflightMaxBytes }),
+      ...(options.timeoutSeconds === undefined ? {} : { REQUEST_TIMEOUT_SECONDS: options.timeoutSeconds }),
+      ...(options.cacheEntries === undefined ? {} : { FUNCTION_CACHE_ENTRIES: options.cacheEntries }),
     },
-    bodyMaxBytes: options.bodyMaxBytes ?? 32 * 1024 * 1024,
-    bodyInflightMaxBytes: options.bodyInflightMaxBytes ?? 256 * 1024 * 1024,
-  });
+  );
   const authorization = `Bearer ${key}`;
   const answerOf = (response: { statusCode: number; body: string; headers: object }): TestAnswer => ({
     status: response.statusCode,
@@ -215,8 +194,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ),
     get: async (path) => answerOf(await app.inject({ method: 'GET', url: path, headers: { authorization } })),
     close: async () => {
-      await app.close();
-      await Promise.all([webhook.close(), checker.close(), reader.close(), model.close()]);
+      await close();
+      await Promise.all([webhook.close(), model.close()]);
       tenants.close();
       await meter.close();
       rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify';
+import { createAdmission } from './admission/admit.ts';
+import type { Clock } from './clock.ts';
+import { DETAIL_MAX_BYTES } from './compose-sandbox.ts';
+import type { Config } from './config.ts';
+import { buildApp } from './http/app.ts';
+import { createIdempotencyStore } from './http/idempotency.ts';
+import { createBodyReader } from './json/read.ts';
+import type { Meter } from './metering/permit.ts';
+import type { ModelConfig } from './model/choose.ts';
+import type { Model } from './model/port.ts';
+import type { Pack } from './prompt/pack.ts';
+import { type Ready, readyOf } from './ready.ts';
+import { createSchemaChecker } from './result/schema-check.ts';
+import type { Sandbox } from './sandbox/port.ts';
+import { createDraft } from './step/draft.ts';
+import { FunctionCache } from './step/function-cache.ts';
+import type { StepObserver } from './step/observer.ts';
+import type { StepBounds } from './step/ports.ts';
+import { createStep } from './step/step.ts';
+import type { Tenants } from './tenants.ts';
+
+/** Held answers with an Idempotency-Key, over all tenants. */
+const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
+
+/** What the application asks of the world, and what it was given to work with. */
+export interface AppPorts {
+  readonly sandbox: Sandbox;
+  readonly meter: Meter;
+  readonly model: Model;
+  readonly clock: Clock;
+  readonly observer: StepObserver;
+  readonly pack: Pack;
+  readonly tenants: Tenants;
+  /** The default model; null where every caller or tenant names its own. */
+  readonly operatorModel: ModelConfig | null;
+  readonly version: string;
+}
+
+/** The settings that the application itself works under. */
+export type AppSettings = Pick<
+  Config,
+  | 'BODY_MAX_BYTES'
+  | 'BODY_INFLIGHT_MAX_BYTES'
+  | 'JSON_MAX_DEPTH'
+  | 'PROMPT_MAX_BYTES'
+  | 'RESULT_MAX_BYTES'
+  | 'REQUEST_TIMEOUT_SECONDS'
+  | 'IDEMPOTENCY_TTL_SECONDS'
+  | 'SANDBOX_WALL_SECONDS'
+  | 'SANDBOX_MEMORY_MB'
+  | 'FUNCTION_CACHE_ENTRIES'
+>;
+
+/** The application, made and not yet listening. */
+export interface App {
+  readonly app: FastifyInstance;
+  readonly ready: Ready;
+  /** Aborted by whoever ends it, when the grace of running requests is over. */
+  readonly stopping: AbortController;
+  /** Lets the requests in work end, then ends the threads. The ports are their maker's to close. */
+  close(): Promise<void>;
+}
+
+/** Joins the ports to the HTTP API: admission, pipeline, bounds and routes are the same whatever the ports are. */
+export async function composeApp(ports: AppPorts, settings: AppSettings): Promise<App> {
+  const { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version } = ports;
+  const admission = await createAdmission(pack.modules);
+  const checker = createSchemaChecker();
+  const reader = createBodyReader({ maxDepth: settings.JSON_MAX_DEPTH });
+  const cache = new FunctionCache({ entriesPerTenant: settings.FUNCTION_CACHE_ENTRIES, observer });
+  const bounds: StepBounds = {
+    promptMaxBytes: settings.PROMPT_MAX_BYTES,
+    resultMaxBytes: settings.RESULT_MAX_BYTES,
+    resultMaxDepth: settings.JSON_MAX_DEPTH,
+    detailMaxBytes: DETAIL_MAX_BYTES,
+  };
+  const ttlMs = settings.IDEMPOTENCY_TTL_SECONDS * 1000;
+  const stopping = new AbortController();
+  const ready = readyOf(sandbox, meter, observer);
+  const step = { pack, model, admission, cache, sandbox, meter, checker, clock, observer, bounds };
+  const app = await buildApp({
+    step: createStep(step),
+    draft: createDraft(step),
+    stepReader: {
+      reader,
+      checker,
+      operatorModel,
+      limits: {
+        wallSeconds: settings.SANDBOX_WALL_SECONDS,
+        memoryMb: settings.SANDBOX_MEMORY_MB,
+        timeoutSeconds: settings.REQUEST_TIMEOUT_SECONDS,
+      },
+    },
+    ready,
+    stopping: stopping.signal,
+    admission,
+    sandbox,
+    meter,
+    pack,
+    tenants,
+    clock,
+    observer,
+    bounds,
+    version,
+    idempotency: { store: createIdempotencyStore({ clock, ttlMs, maxBytes: IDEMPOTENCY_MAX_BYTES }), ttlMs },
+    bodyMaxBytes: settings.BODY_MAX_BYTES,
+    bodyInflightMaxBytes: settings.BODY_INFLIGHT_MAX_BYTES,
+  });
+  return {
+    app,
+    ready,
+    stopping,
+    close: async () => {
+      await app.close();
+      await Promise.all([checker.close(), reader.close()]);
+    },
+  };
+}
