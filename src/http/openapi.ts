@@ -1,6 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { AdmissionRefusalSchema, AdmissionVerdictSchema } from '../contract/admission.ts';
-import { ComputationSchema, DraftSchema, PromptSchemaOut } from '../contract/computation.ts';
+import {
+  AdmitAnswerSchema,
+  CapabilitiesSchema,
+  ProblemSchema,
+  PromptAnswerSchema,
+  PromptPackSchema,
+  UsageSchema,
+} from '../contract/answer.ts';
+import { ComputationSchema, DraftSchema } from '../contract/computation.ts';
 import { PROBLEMS, type ProblemCode } from '../contract/problem.ts';
 import {
   AdmitRequestSchema,
@@ -8,33 +15,6 @@ import {
   PromptRequestSchema,
   RunRequestSchema,
 } from '../contract/request.ts';
-import { RESULT_TYPES } from '../contract/result-type.ts';
-
-const closed = { additionalProperties: false };
-const strings = Type.Array(Type.String());
-
-const meter = Type.Object(
-  {
-    used: Type.Integer({ minimum: 0 }),
-    limit: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-    remaining: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-  },
-  closed,
-);
-
-/** RFC 9457. Further members depend on the code. */
-const ProblemSchema = Type.Object(
-  {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    code: Type.Union((Object.keys(PROBLEMS) as ProblemCode[]).map((code) => Type.Literal(code))),
-    detail: Type.String({ description: 'Names the field and the fix; never a value of the data.' }),
-    retryable: Type.Boolean(),
-    retry_after_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
-  },
-  { $id: 'Problem', additionalProperties: true },
-);
 
 /** Every named schema of the API description. */
 export const NAMED_SCHEMAS = [
@@ -45,53 +25,11 @@ export const NAMED_SCHEMAS = [
   ComputationSchema,
   DraftSchema,
   ProblemSchema,
-  Type.Object(
-    { prompt: PromptSchemaOut, prompt_pack_digest: Type.String() },
-    { ...closed, $id: 'PromptAnswer' },
-  ),
-  Type.Object(
-    {
-      admission: AdmissionVerdictSchema,
-      code_sha256: Type.String({ description: 'Of the function as admitted; empty where it was not.' }),
-      refusals: Type.Optional(
-        Type.Array(AdmissionRefusalSchema, { description: 'With ?all=true: every refusal, by line.' }),
-      ),
-    },
-    { ...closed, $id: 'AdmitAnswer' },
-  ),
-  Type.Object(
-    {
-      tenant: Type.String(),
-      month: Type.String(),
-      compute_runs: meter,
-      compute_seconds: meter,
-      open_permits: Type.Integer({ minimum: 0 }),
-      outcomes: Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
-      resets_at: Type.String(),
-    },
-    { ...closed, $id: 'Usage' },
-  ),
-  Type.Object(
-    {
-      compute: Type.Union([Type.Literal('run'), Type.Literal('unavailable')]),
-      result_types: Type.Array(Type.Union(RESULT_TYPES.map((name) => Type.Literal(name)))),
-      model_formats: strings,
-      limits: Type.Record(Type.String(), Type.Number()),
-      modules: strings,
-    },
-    { ...closed, $id: 'Capabilities' },
-  ),
-  Type.Object(
-    {
-      name: Type.String(),
-      version: Type.String(),
-      language: Type.Literal('python'),
-      digest: Type.String(),
-      modules: Type.Record(Type.String(), strings),
-      templates: Type.Object({ system: Type.String(), user: Type.String() }, closed),
-    },
-    { ...closed, $id: 'PromptPack' },
-  ),
+  PromptAnswerSchema,
+  AdmitAnswerSchema,
+  UsageSchema,
+  CapabilitiesSchema,
+  PromptPackSchema,
 ];
 
 /** Header of the routes whose work is done once for a key. */

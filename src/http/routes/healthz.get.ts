@@ -1,5 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { HealthSchema } from '../../contract/answer.ts';
 
 /** `GET /healthz`: the process is alive. Never touches engine, ledger or network. */
 export function healthRoute(app: FastifyInstance): void {
@@ -10,7 +10,7 @@ export function healthRoute(app: FastifyInstance): void {
         operationId: 'health',
         summary: 'Alive',
         security: [],
-        response: { 200: Type.Object({ status: Type.Literal('ok') }) },
+        response: { 200: HealthSchema },
       },
     },
     async () => ({ status: 'ok' }),

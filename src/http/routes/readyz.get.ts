@@ -1,17 +1,9 @@
-import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { READINESS_CHECKS } from '../../contract/readiness.ts';
+import { ReadinessSchema } from '../../contract/answer.ts';
 import type { Ready } from '../../ready.ts';
 
 /** `GET /readyz`: 200 only if every check is fine, else 503 that names which is not, without further detail. */
 export function readyRoute(app: FastifyInstance, ready: Ready): void {
-  const body = Type.Object(
-    {
-      status: Type.Union([Type.Literal('ready'), Type.Literal('unavailable')]),
-      failing: Type.Array(Type.Union(READINESS_CHECKS.map((name) => Type.Literal(name)))),
-    },
-    { additionalProperties: false },
-  );
   app.get(
     '/readyz',
     {
@@ -20,7 +12,7 @@ export function readyRoute(app: FastifyInstance, ready: Ready): void {
         summary: 'Ready for steps',
         description: 'At most two seconds old.',
         security: [],
-        response: { 200: body, 503: body },
+        response: { 200: ReadinessSchema, 503: ReadinessSchema },
       },
     },
     async (_http, reply) => {
