@@ -55,6 +55,7 @@ async function sandboxFindings(config: Config, pack: Pack, clock: Clock): Promis
   const observer: SandboxObserver = {
     containerStart: () => {},
     removalFailed: () => {},
+    daemonActivity: () => {},
     containers: (phase, count) => {
       ready = phase === 'ready' ? count : ready;
     },
@@ -67,7 +68,7 @@ async function sandboxFindings(config: Config, pack: Pack, clock: Clock): Promis
     sandbox =
       config.SANDBOXD_SOCKET === null
         ? engineSandbox(config, pack, clock, observer)
-        : createRemoteSandbox({ socketPath: config.SANDBOXD_SOCKET, maxRuns: 1, clock });
+        : createRemoteSandbox({ socketPath: config.SANDBOXD_SOCKET, maxRuns: 1, clock, observer });
   } catch (error) {
     return [wrong('engine', (error as Error).message, 'correct DOCKER_HOST')];
   }

@@ -7,6 +7,7 @@ import type { SandboxdConfig } from './config.ts';
 import { MAX_SOURCES } from './contract/request.ts';
 import { startSandboxDaemon } from './sandbox/daemon.ts';
 import { SocketFault } from './sandbox/daemon-socket.ts';
+import { countingObserver } from './sandbox/pool-counts.ts';
 import { createLogger } from './telemetry/logger.ts';
 
 /** The daemon, listening. */
@@ -36,11 +37,13 @@ export async function startSandboxd(
   }
   const admission = await createAdmission(pack.modules);
   const instanceId = randomUUID();
-  const sandbox = engineSandbox(config, pack, systemClock, log.observer, instanceId);
+  const { observer, counts } = countingObserver(instanceId, log.observer);
+  const sandbox = engineSandbox(config, pack, systemClock, observer, instanceId);
   try {
     const daemon = await startSandboxDaemon({
       socketPath: config.SANDBOXD_SOCKET,
       sandbox,
+      counts,
       admission,
       caps: {
         wallMs: config.SANDBOX_WALL_SECONDS * 1000,

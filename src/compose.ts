@@ -140,5 +140,6 @@ function sandboxOf(config: Config, pack: Pack, clock: Clock, observer: StepObser
     socketPath: config.SANDBOXD_SOCKET,
     maxRuns: config.SANDBOX_MAX_CONCURRENCY + config.SANDBOX_QUEUE_LIMIT,
     clock,
+    observer,
   });
 }

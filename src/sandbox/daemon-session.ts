@@ -1,11 +1,13 @@
 import type { Admission, AdmittedFunction } from '../admission/admit.ts';
 import { MAX_SOURCE_BYTES } from '../admission/rules/source-size.ts';
 import { relayedPermit } from '../metering/relayed-permit.ts';
+import type { PoolCounts } from './pool-counts.ts';
 import type { RunReport, Sandbox } from './port.ts';
 import { readmit } from './readmit.ts';
 import type { RunPlaces } from './run-places.ts';
 import { type Expected, encodeFrame, STOP, TAG } from './wire.ts';
 import type { WireConnection } from './wire-connection.ts';
+import { encodeCounts } from './wire-counts.ts';
 import { encodeReport, encodeStates } from './wire-report.ts';
 import {
   clampLimits,
@@ -30,6 +32,8 @@ export interface DaemonEvents {
 /** What a session works with; nothing of it comes from a client. */
 export interface SessionPorts {
   readonly sandbox: Sandbox;
+  /** What the sandbox's pool has come to. */
+  readonly counts: () => PoolCounts;
   readonly admission: Admission;
   readonly places: RunPlaces;
   readonly caps: LimitCaps;
@@ -64,7 +68,8 @@ export async function serveSession(connection: WireConnection, ports: SessionPor
     return broken(connection, ports, first.kind);
   }
   if (first.tag === TAG.readyAsk) {
-    connection.send(encodeFrame(TAG.ready, encodeStates(await ports.sandbox.readiness())));
+    const states = encodeStates(await ports.sandbox.readiness());
+    connection.send(encodeFrame(TAG.ready, states), encodeFrame(TAG.counts, encodeCounts(ports.counts())));
     return connection.finish();
   }
   const report = await receiveAndRun(connection, ports, first.payload, receiveUntilMs);

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Admission } from '../admission/admit.ts';
 import { type DaemonEvents, type SessionPorts, serveSession } from './daemon-session.ts';
 import { listenOnSocket } from './daemon-socket.ts';
+import type { PoolCounts } from './pool-counts.ts';
 import type { Sandbox } from './port.ts';
 import { RunPlaces } from './run-places.ts';
 import { WireConnection } from './wire-connection.ts';
@@ -14,6 +15,8 @@ export interface SandboxDaemonOptions {
   /** Absolute; its folder exists. */
   readonly socketPath: string;
   readonly sandbox: Sandbox;
+  /** What its pool has come to, for the metrics of whoever asks. */
+  readonly counts: () => PoolCounts;
   /** Of this process's own module table. */
   readonly admission: Admission;
   /** A run's limits are lowered to these. */
@@ -53,12 +56,13 @@ const LAST_REPORTS_MS = 2000;
  * and nothing else happens. Rejects with a SocketFault if it cannot listen.
  */
 export async function startSandboxDaemon(options: SandboxDaemonOptions): Promise<SandboxDaemon> {
-  const { sandbox, admission, caps, runMs, events } = options;
+  const { sandbox, counts, admission, caps, runMs, events } = options;
   const closing = new AbortController();
   // One or two a session, and sessions are bounded: more than ten is no leak.
   setMaxListeners(0, closing.signal);
   const ports: SessionPorts = {
     sandbox,
+    counts,
     admission,
     places: new RunPlaces(options),
     caps,

@@ -3,11 +3,15 @@ import { type Clock, elapsedMs } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
 import type { Permit } from '../metering/permit.ts';
 import { abortedByDeadline } from './abort.ts';
+import { DaemonCounts } from './daemon-counts.ts';
 import type { SandboxData } from './data.ts';
+import type { SandboxObserver } from './observer.ts';
+import type { PoolCounts } from './pool-counts.ts';
 import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
 import { type RemoteRun, runRemotely } from './remote-run.ts';
 import { type Expected, encodeFrame, TAG } from './wire.ts';
 import { openConnection, WireConnection } from './wire-connection.ts';
+import { COUNTS_MAX_BYTES, decodeCounts } from './wire-counts.ts';
 import { decodeStates, READY_MAX_BYTES } from './wire-report.ts';
 
 export interface RemoteSandboxOptions {
@@ -16,6 +20,8 @@ export interface RemoteSandboxOptions {
   /** Runs at once, those that wait included; the next is `overloaded`. The daemon has a bound of its own. */
   readonly maxRuns: number;
   readonly clock: Clock;
+  /** Is told what the daemon's pool has come to, each time that the daemon is asked whether it is ready. */
+  readonly observer: SandboxObserver;
   /** For tests: see RemoteRunContext. */
   readonly stopGraceMs?: number;
   readonly reportGraceMs?: number;
@@ -32,6 +38,9 @@ const STOP_GRACE_MS = 3000;
 /** From the wall limit to the report: the kill, the look at the exit, a large result on a busy machine. */
 const REPORT_GRACE_MS = 15_000;
 const READY_ANSWER: Expected = new Map([[TAG.ready, READY_MAX_BYTES]]);
+/** They come with the answer or not at all: a daemon that holds them back does not hold up readiness. */
+const COUNTS_MS = 200;
+const COUNTS: Expected = new Map([[TAG.counts, COUNTS_MAX_BYTES]]);
 
 /** A sandbox in another process, `compute-step sandboxd`, over its Unix socket. Opens nothing until it is used. */
 export function createRemoteSandbox(options: RemoteSandboxOptions): Sandbox {
@@ -40,6 +49,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): Sandbox {
 
 class RemoteSandbox implements Sandbox {
   readonly #options: RemoteSandboxOptions;
+  readonly #counts: DaemonCounts;
   /** Runs under way and what ends each. */
   readonly #runs = new Map<Promise<RunReport>, AbortController>();
   #known: { readonly states: readonly CheckState[]; readonly atNs: bigint } | null = null;
@@ -50,6 +60,7 @@ class RemoteSandbox implements Sandbox {
 
   constructor(options: RemoteSandboxOptions) {
     this.#options = options;
+    this.#counts = new DaemonCounts(options.observer);
   }
 
   run(
@@ -88,7 +99,8 @@ class RemoteSandbox implements Sandbox {
       return Promise.resolve(known.states);
     }
     this.#asking ??= this.#ask()
-      .then((states) => {
+      .then(({ states, counts }) => {
+        this.#counts.take(counts);
         this.#known = { states, atNs: clock.monotonicNs() };
         return states;
       })
@@ -152,30 +164,39 @@ class RemoteSandbox implements Sandbox {
         };
   }
 
-  async #ask(): Promise<readonly CheckState[]> {
+  async #ask(): Promise<Asked> {
     const untilMs = performance.now() + READY_MS;
     const connection = await openConnection(this.#options.socketPath, READY_MS);
     if (!(connection instanceof WireConnection)) {
-      return notReady(connection.detail);
+      return { states: notReady(connection.detail), counts: null };
     }
     try {
       connection.send(encodeFrame(TAG.readyAsk));
       const answer = await connection.next(READY_ANSWER, untilMs - performance.now());
       const states = answer.kind === 'frame' ? decodeStates(answer.payload) : null;
       if (states === null) {
-        return notReady(
-          answer.kind === 'late'
-            ? 'sandboxd does not answer in time'
-            : 'sandboxd does not speak the protocol',
-        );
+        const late = answer.kind === 'late';
+        return {
+          states: notReady(
+            late ? 'sandboxd does not answer in time' : 'sandboxd does not speak the protocol',
+          ),
+          counts: null,
+        };
       }
       const image = states.find(({ check, ok }) => check === 'image' && ok);
       this.#image = image === undefined ? this.#image : image.detail;
-      return states;
+      const counted = await connection.next(COUNTS, COUNTS_MS);
+      return { states, counts: counted.kind === 'frame' ? decodeCounts(counted.payload) : null };
     } finally {
       connection.drop();
     }
   }
+}
+
+/** What a daemon answers; `counts` is null where it has none that are understood. */
+interface Asked {
+  readonly states: readonly CheckState[];
+  readonly counts: PoolCounts | null;
 }
 
 function notReady(detail: string): readonly CheckState[] {

@@ -1,5 +1,5 @@
 import type { RunLimits } from './port.ts';
-import { isObject, jsonObject, wholeNumber } from './wire.ts';
+import { isObject, jsonObject, PROTOCOL, wholeNumber } from './wire.ts';
 
 /** What the API asks of the daemon besides code and data. Nothing in it reaches the create options. */
 export interface RunHeader {
@@ -14,8 +14,6 @@ export interface RunHeader {
   readonly limits: RunLimits;
 }
 
-/** Raised when a field changes its meaning; two sides of different versions refuse each other's runs. */
-const PROTOCOL = 1;
 /** Largest payload of a RUN frame: its fields have bounds, the rest is room for fields of later versions. */
 export const RUN_HEADER_MAX_BYTES = 4 * 1024;
 

@@ -1,6 +1,7 @@
 /**
  * The frames between the API and the sandbox daemon: one tag byte, a u32 big-endian length, the payload. One
- * connection is one run (RUN CODE DATA -> TAKEN -> GO -> REPORT) or one question (READY_ASK -> READY).
+ * connection is one run (RUN CODE DATA -> TAKEN -> GO -> REPORT) or one question (READY_ASK -> READY COUNTS). A side
+ * that knows no COUNTS is none the worse: it has closed before them, or closes without them.
  */
 export const TAG = {
   /** API: JSON header of a run, see wire-run.ts. */
@@ -21,7 +22,12 @@ export const TAG = {
   report: 0x45, // E
   /** Daemon: JSON array of check states. */
   ready: 0x41, // A
+  /** Daemon: what its pool has come to, see wire-counts.ts. */
+  counts: 0x4e, // N
 } as const;
+
+/** Raised when a field changes its meaning; two sides of different versions refuse each other's runs and counts. */
+export const PROTOCOL = 1;
 
 /** The byte of a STOP: why the run is to end. */
 export const STOP = { deadline: 0x64, cancelled: 0x63 } as const;

@@ -67,6 +67,8 @@ export interface StepObserver {
   containerStart(outcome: ContainerStartOutcome, ms: number): void;
   /** Removing a container was given up after its retries; the reaper takes it next. */
   removalFailed(): void;
+  /** Starts and failed removals in the sandbox daemon since it was heard of last: sums without times. */
+  daemonActivity(starts: Readonly<Record<ContainerStartOutcome, number>>, removalFailures: number): void;
   containers(state: ContainerState, count: number): void;
   queueDepth(count: number): void;
   running(count: number): void;
@@ -94,6 +96,7 @@ export const nullObserver: StepObserver = Object.freeze({
   modelRequest: ignore,
   containerStart: ignore,
   removalFailed: ignore,
+  daemonActivity: ignore,
   containers: ignore,
   queueDepth: ignore,
   running: ignore,
@@ -125,6 +128,7 @@ export function combineObservers(...observers: readonly StepObserver[]): StepObs
     modelRequest: (outcome, ms) => tell((to) => to.modelRequest(outcome, ms)),
     containerStart: (outcome, ms) => tell((to) => to.containerStart(outcome, ms)),
     removalFailed: () => tell((to) => to.removalFailed()),
+    daemonActivity: (starts, failures) => tell((to) => to.daemonActivity(starts, failures)),
     containers: (state, count) => tell((to) => to.containers(state, count)),
     queueDepth: (count) => tell((to) => to.queueDepth(count)),
     running: (count) => tell((to) => to.running(count)),

@@ -72,6 +72,8 @@ export function createLogger({ level, destination }: LoggerOptions): ServiceLog 
     functionCache: (outcome) => log.debug({ outcome }, 'function_cache'),
     phase: (phase, ms) => log.trace({ phase, ms: number(ms) }, 'phase'),
     ledgerOp: (op, seconds) => log.trace({ op, seconds: number(seconds) }, 'ledger'),
+    // It has a log of its own.
+    daemonActivity: () => {},
     // Levels of the moment, which metrics show better than lines.
     containers: () => {},
     queueDepth: () => {},

@@ -129,6 +129,10 @@ export function createMetrics({ version, tenantLabel, routes }: MetricsOptions):
     modelRequest: (outcome) => models.inc({ outcome }),
     containerStart: (outcome) => starts.inc({ outcome }),
     removalFailed: () => removals.inc(),
+    daemonActivity(started, removalFailures) {
+      for (const outcome of CONTAINER_START_OUTCOMES) starts.inc({ outcome }, started[outcome]);
+      removals.inc(removalFailures);
+    },
     containers: (state, count) => pool.set({ state }, count),
     queueDepth: (count) => queue.set(count),
     running: (count) => running.set(count),

@@ -54,21 +54,30 @@ export interface Observed extends SandboxObserver {
   readonly starts: string[];
   readonly removalFailures: number;
   readonly counts: Record<string, number>;
+  /** Sums of what a daemon was said to have done. */
+  readonly daemon: Record<string, number>;
 }
 
 export function recordingObserver(): Observed {
   const starts: string[] = [];
   const counts: Record<string, number> = {};
+  const daemon: Record<string, number> = {};
   let removalFailures = 0;
   return {
     starts,
     counts,
+    daemon,
     get removalFailures() {
       return removalFailures;
     },
     containerStart: (outcome) => void starts.push(outcome),
     removalFailed: () => {
       removalFailures += 1;
+    },
+    daemonActivity: (started, failures) => {
+      for (const [name, more] of [...Object.entries(started), ['removalFailures', failures] as const]) {
+        daemon[name] = (daemon[name] ?? 0) + more;
+      }
     },
     containers: (phase, count) => {
       counts[phase] = count;

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { type Admission, createAdmission } from '../../src/admission/admit.ts';
 import { type SandboxDaemonOptions, startSandboxDaemon } from '../../src/sandbox/daemon.ts';
 import { createSandboxOn, type DockerSandboxOptions } from '../../src/sandbox/docker.ts';
+import { countingObserver } from '../../src/sandbox/pool-counts.ts';
 import type { RunReport } from '../../src/sandbox/port.ts';
 import { encodeFrame, FrameDecoder, TAG } from '../../src/sandbox/wire.ts';
 import { decodeReport } from '../../src/sandbox/wire-report.ts';
 import { encodeRunHeader } from '../../src/sandbox/wire-run.ts';
 import { FakeEngine, returnsOne, type ScriptedJob } from './fake-engine.ts';
-import { LIMITS, sandboxSettings, unadmitted } from './sandbox-run.ts';
+import { LIMITS, recordingObserver, sandboxSettings, unadmitted } from './sandbox-run.ts';
 
 export const ONE = unadmitted('def compute(data):\n    return 1\n');
 
@@ -49,10 +50,12 @@ export async function startTestDaemon(
   const engine = options.engine ?? new FakeEngine();
   engine.script = options.script ?? returnsOne;
   const log: DaemonLog = { ran: [], refused: [], broken: [], unexpected: [] };
+  const { observer, counts } = countingObserver('daemon-under-test', recordingObserver());
   const socketPath = options.socketPath ?? join(folder?.path ?? '', 'sandboxd.sock');
   const daemon = await startSandboxDaemon({
     socketPath,
-    sandbox: createSandboxOn(engine, sandboxSettings(options.sandbox)),
+    sandbox: createSandboxOn(engine, sandboxSettings({ observer, ...options.sandbox })),
+    counts,
     admission: options.admission ?? (await createAdmission({ math: ['sqrt'] })),
     caps: { ...LIMITS, detailMaxBytes: 8192 },
     maxRuns: 4,
@@ -109,6 +112,7 @@ const FROM_DAEMON = new Map<number, number>([
   [TAG.taken, 0],
   [TAG.report, 2 ** 30],
   [TAG.ready, 2 ** 20],
+  [TAG.counts, 2 ** 20],
 ]);
 
 export async function rawClient(socketPath: string): Promise<RawClient> {

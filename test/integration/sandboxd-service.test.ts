@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { startFaultySocket } from '../fakes/faulty-socket.ts';
-import { startSandboxd } from '../fakes/running-sandboxd.ts';
+import { type RunningSandboxd, startSandboxd } from '../fakes/running-sandboxd.ts';
 import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
 import { eventually } from '../fakes/sandbox-run.ts';
 
@@ -8,7 +8,18 @@ const SPIN = 'def compute(data):\n    while True:\n        pass\n';
 const STEP = { step: 'how many', sources: [{ name: 'x', result: [1, 2] }] };
 
 const running: BuiltService[] = [];
+const daemons: RunningSandboxd[] = [];
+/** One that is ended with its test, however that ends. */
+async function startDaemon(...args: Parameters<typeof startSandboxd>): Promise<RunningSandboxd> {
+  const daemon = await startSandboxd(...args);
+  daemons.push(daemon);
+  return daemon;
+}
 afterEach(async () => {
+  for (const daemon of daemons.splice(0)) {
+    await daemon.kill();
+    daemon.removeContainers();
+  }
   for (const built of running.splice(0)) {
     await built.stop();
     built.sandboxd?.removeContainers();
@@ -17,7 +28,7 @@ afterEach(async () => {
 
 test('a service with a sandboxd opens no connection to an engine', async () => {
   const engine = await startFaultySocket(() => {});
-  const daemon = await startSandboxd({ SANDBOXD_SOCKET: `${engine.dockerHost.slice('unix://'.length)}d` });
+  const daemon = await startDaemon({ SANDBOXD_SOCKET: `${engine.dockerHost.slice('unix://'.length)}d` });
   const built = await startBuiltService({
     env: { SANDBOXD_SOCKET: daemon.socketPath, DOCKER_HOST: engine.dockerHost },
   });
@@ -68,7 +79,7 @@ test('a sandboxd that goes away and comes back takes its runs with it, and nothi
   expect(built.model.requests).toHaveLength(0);
   expect((await built.get('/healthz')).status).toBe(200);
 
-  const next = await startSandboxd({ SANDBOXD_SOCKET: sandboxd.socketPath });
+  const next = await startDaemon({ SANDBOXD_SOCKET: sandboxd.socketPath });
   await built.ready();
   expect((await built.post('/v1/compute', STEP)).json).toMatchObject({ state: 'succeeded' });
   const { compute_runs, open_permits, outcomes } = (await built.get('/v1/usage')).json;
@@ -81,3 +92,48 @@ test('a sandboxd that goes away and comes back takes its runs with it, and nothi
   expect(await next.stop()).toBe(0);
   expect(next.containers()).toEqual([]);
 });
+
+test('a service shows what the pool of its sandboxd comes to, over a restart of that', async () => {
+  const built = await startBuiltService({ sandboxd: true, env: { SANDBOX_POOL_SIZE: '2' } });
+  running.push(built);
+  const { sandboxd } = built;
+  if (sandboxd === null) {
+    throw new Error('there is no sandboxd');
+  }
+  await built.ready();
+  const ready = () => metric(built, 'compute_step_pool_containers{state="ready"}');
+  const starts = () => metric(built, 'compute_step_container_starts_total{outcome="ok"}');
+  await eventually(async () => (await ready()) === 2, 'the stock is shown');
+  const first = await starts();
+  expect(first).toBeGreaterThanOrEqual(2);
+
+  const long = built.post('/v1/compute/run', {
+    code: SPIN,
+    sources: STEP.sources,
+    limits: { wall_seconds: 5 },
+  });
+  await eventually(async () => (await metric(built, 'compute_step_running')) === 1, 'the run is shown');
+  expect(await metric(built, 'compute_step_pool_containers{state="running"}')).toBe(1);
+  await long;
+  await eventually(async () => (await metric(built, 'compute_step_running')) === 0, 'its end is shown');
+  await eventually(async () => (await starts()) > first, 'the refill is shown');
+  const before = await starts();
+
+  await sandboxd.kill();
+  await eventually(async () => (await ready()) === 0, 'its containers are not known of any more');
+  expect(await starts()).toBe(before);
+  const next = await startDaemon({ SANDBOXD_SOCKET: sandboxd.socketPath, SANDBOX_POOL_SIZE: '1' });
+  await eventually(async () => (await ready()) === 1, 'the next one’s stock is shown');
+  expect(await starts()).toBeGreaterThan(before);
+  expect(await built.service.stop()).toBe(0);
+  expect(await next.stop()).toBe(0);
+});
+
+/** A sample of `/metrics`. */
+async function metric(built: BuiltService, name: string): Promise<number> {
+  const line = (await built.metrics()).split('\n').find((text) => text.startsWith(`${name} `));
+  if (line === undefined) {
+    throw new Error(`no ${name}`);
+  }
+  return Number(line.slice(name.length + 1));
+}

@@ -9,12 +9,17 @@ import { BUILT_IN_PACK_DIR, loadPack } from '../../src/prompt/pack.ts';
 import type { RunReport, Sandbox } from '../../src/sandbox/port.ts';
 import { createRemoteSandbox } from '../../src/sandbox/remote.ts';
 import { type RunningSandboxd, startSandboxd } from '../fakes/running-sandboxd.ts';
-import { dataOf, eventually, fakePermit, LIMITS } from '../fakes/sandbox-run.ts';
+import { dataOf, eventually, fakePermit, LIMITS, recordingObserver } from '../fakes/sandbox-run.ts';
 import { temporaryFolder } from '../fakes/sandboxd.ts';
 
 const folder = temporaryFolder();
 const socketPath = join(folder.path, 'sandboxd.sock');
-const sandbox: Sandbox = createRemoteSandbox({ socketPath, maxRuns: 8, clock: systemClock });
+const sandbox: Sandbox = createRemoteSandbox({
+  socketPath,
+  maxRuns: 8,
+  clock: systemClock,
+  observer: recordingObserver(),
+});
 const admission = await createAdmission((await loadPack(BUILT_IN_PACK_DIR)).modules);
 
 const started: RunningSandboxd[] = [];

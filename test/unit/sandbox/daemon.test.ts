@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ContainerSettings, containerSpec } from '../../../src/sandbox/container-spec.ts';
+import type { PoolCounts } from '../../../src/sandbox/pool-counts.ts';
 import { STOP, TAG } from '../../../src/sandbox/wire.ts';
+import { decodeCounts } from '../../../src/sandbox/wire-counts.ts';
 import { decodeStates } from '../../../src/sandbox/wire-report.ts';
 import { answerFrame, FakeEngine, type ScriptedJob } from '../../fakes/fake-engine.ts';
 import { eventually, LIMITS, unadmitted } from '../../fakes/sandbox-run.ts';
@@ -501,6 +503,31 @@ describe('readiness over the socket', () => {
       { check: 'self_test', ok: true },
     ]);
     await eventually(() => daemon.engine.containers.size === 0, 'the probe is removed');
+  });
+
+  test('is followed by what the pool has come to', async () => {
+    const daemon = await start({ sandbox: { poolSize: 2 } });
+    const ask = async (): Promise<PoolCounts | null> => {
+      const client = await rawClient(daemon.socketPath);
+      client.send(TAG.readyAsk);
+      await client.next();
+      const frame = await client.next();
+      expect(await client.next()).toBeNull();
+      expect(client.tags).toBe('AN');
+      return frame === null ? null : decodeCounts(frame.payload);
+    };
+    await eventually(async () => (await ask())?.containers.ready === 2, 'the stock is counted');
+    const client = await rawClient(daemon.socketPath);
+    client.sendRun();
+    expect((await client.next())?.tag).toBe(TAG.taken);
+    expect(await ask()).toMatchObject({
+      instance: 'daemon-under-test',
+      running: 1,
+      containers: { running: 1 },
+    });
+    client.send(TAG.go);
+    await client.report();
+    await eventually(async () => (await ask())?.starts.ok === 3, 'the refill is counted');
   });
 });
 

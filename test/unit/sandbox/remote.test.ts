@@ -2,12 +2,13 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { countingObserver } from '../../../src/sandbox/pool-counts.ts';
 import type { RunLimits, RunReport, Sandbox } from '../../../src/sandbox/port.ts';
 import { createRemoteSandbox, type RemoteSandboxOptions } from '../../../src/sandbox/remote.ts';
 import { encodeFrame, TAG } from '../../../src/sandbox/wire.ts';
 import { encodeReport, encodeStates } from '../../../src/sandbox/wire-report.ts';
 import { answerFrame, type FakeEngine, type ScriptedJob } from '../../fakes/fake-engine.ts';
-import { dataOf, eventually, fakePermit, LIMITS } from '../../fakes/sandbox-run.ts';
+import { dataOf, eventually, fakePermit, LIMITS, recordingObserver } from '../../fakes/sandbox-run.ts';
 import { ONE, startTestDaemon, type TestDaemon, temporaryFolder } from '../../fakes/sandboxd.ts';
 
 const spins = (): void => {};
@@ -23,7 +24,13 @@ afterEach(async () => {
 });
 
 function remote(socketPath: string, more: Partial<RemoteSandboxOptions> = {}): Sandbox {
-  const sandbox = createRemoteSandbox({ socketPath, maxRuns: 8, clock: systemClock, ...more });
+  const sandbox = createRemoteSandbox({
+    socketPath,
+    maxRuns: 8,
+    clock: systemClock,
+    observer: recordingObserver(),
+    ...more,
+  });
   cleanups.push(() => sandbox.close());
   return sandbox;
 }
@@ -387,6 +394,59 @@ describe('readiness of a sandbox in another process', () => {
     expect(await ok(sandbox)).toEqual([true, true, true]);
     expect(await run(sandbox)).toMatchObject({ reason: 'sandbox_unavailable' });
     expect(await ok(sandbox)).toEqual([false, false, false]);
+  });
+
+  test('brings what the pool has come to, over the end of one daemon and the start of the next', async () => {
+    const folder = temporaryFolder();
+    cleanups.push(() => folder.remove());
+    const socketPath = join(folder.path, 's');
+    const observer = recordingObserver();
+    const sandbox = remote(socketPath, { observer });
+    const readyCount = (count: number) => async () => {
+      await sandbox.readiness();
+      return observer.counts.ready === count;
+    };
+    for (const round of [1, 2]) {
+      const counting = countingObserver(`daemon-${round}`, recordingObserver());
+      const started = await startTestDaemon({
+        socketPath,
+        sandbox: { poolSize: 2, observer: counting.observer },
+        daemon: { counts: counting.counts },
+      });
+      await eventually(readyCount(2), 'the stock is seen');
+      expect(observer.daemon).toEqual({
+        ok: 2 * round,
+        failed: 0,
+        timeout: 0,
+        cancelled: 0,
+        removalFailures: 0,
+      });
+      await started.close();
+      await eventually(readyCount(0), 'the containers went with the daemon');
+    }
+    expect(observer.daemon.ok).toBe(4);
+  });
+
+  const STATES = encodeStates(
+    (['engine', 'image', 'self_test'] as const).map((check) => ({ check, ok: true, detail: '' })),
+  );
+  test.each<[string, readonly Buffer[]]>([
+    ['does not count', []],
+    ['garbles its counts', [Buffer.from('HTTP/1.1 400 Bad Request')]],
+    [
+      'sends no counts in their frame',
+      encodeFrame(TAG.counts, Buffer.from('{"protocol":1,"starts":{"ok":"many"}}')),
+    ],
+    ['announces more than there may be', [Buffer.from([TAG.counts, 0xff, 0xff, 0xff, 0xff])]],
+    ['does not finish its counts', [Buffer.from([TAG.counts, 0, 0, 1, 0])]],
+  ])('stands when a daemon %s', async (_what, after) => {
+    const { socketPath } = await impostor((socket) => {
+      socket.write(Buffer.concat([...encodeFrame(TAG.ready, STATES), ...after]));
+    });
+    const observer = recordingObserver();
+    expect(await ok(remote(socketPath, { observer }))).toEqual([true, true, true]);
+    expect(observer.counts).toEqual({ starting: 0, ready: 0, running: 0, removing: 0, queued: 0, slots: 0 });
+    expect(observer.daemon).toEqual({});
   });
 
   test('asks once for all who want to know', async () => {

@@ -167,6 +167,20 @@ describe('the metrics', () => {
     expect(await samples(metrics, 'compute_step_quota_used')).toEqual([]);
   });
 
+  test('add what a sandbox daemon has done to what was done here', async () => {
+    const metrics = create();
+    metrics.observer.containerStart('ok', 1);
+    metrics.observer.removalFailed();
+    metrics.observer.daemonActivity({ ok: 3, failed: 2, timeout: 1, cancelled: 0 }, 4);
+    expect(await samples(metrics, 'compute_step_container_starts_total')).toEqual([
+      'compute_step_container_starts_total{outcome="ok"} 4',
+      'compute_step_container_starts_total{outcome="failed"} 2',
+      'compute_step_container_starts_total{outcome="timeout"} 1',
+      'compute_step_container_starts_total{outcome="cancelled"} 0',
+    ]);
+    expect(await metrics.text()).toContain('compute_step_removal_failures_total 5\n');
+  });
+
   test('of two services in one process do not meet', async () => {
     const one = create();
     const other = create();

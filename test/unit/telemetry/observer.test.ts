@@ -21,6 +21,7 @@ function tellAll(observer: StepObserver): unknown[][] {
   observer.modelRequest('ok', 2);
   observer.containerStart('failed', 3);
   observer.removalFailed();
+  observer.daemonActivity({ ok: 1, failed: 0, timeout: 0, cancelled: 0 }, 2);
   observer.containers('ready', 4);
   observer.queueDepth(5);
   observer.running(6);
@@ -39,6 +40,7 @@ function tellAll(observer: StepObserver): unknown[][] {
     ['modelRequest', 'ok', 2],
     ['containerStart', 'failed', 3],
     ['removalFailed'],
+    ['daemonActivity', { ok: 1, failed: 0, timeout: 0, cancelled: 0 }, 2],
     ['containers', 'ready', 4],
     ['queueDepth', 5],
     ['running', 6],
