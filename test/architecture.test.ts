@@ -19,6 +19,7 @@ const ORDER = [
   'step',
   'telemetry',
   'http',
+  'commands',
 ];
 
 /** Files that speak to the world. Only the composition root makes them. */
@@ -60,7 +61,7 @@ const MAY_PARSE_JSON: Record<string, string> = {
   'metering/sql-verify.ts': 'keys of the ledger’s totals',
   'prompt/manifest.ts': 'pack.json',
   'tenants.ts': 'the tenants file',
-  'main.ts': 'package.json',
+  'commands/version.ts': 'package.json',
 };
 
 interface Module {

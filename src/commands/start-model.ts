@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { answersOf, readScript, type Script } from './model/script.ts';
-import { type ScriptedModel, startScriptedModel } from './model/scripted.ts';
-import type { ScriptedRequest } from './model/scripted-request.ts';
-import { signingSecretFault } from './model/signature.ts';
+import { answersOf, readScript, type Script } from '../model/script.ts';
+import { type ScriptedModel, startScriptedModel } from '../model/scripted.ts';
+import type { ScriptedRequest } from '../model/scripted-request.ts';
+import { signingSecretFault } from '../model/signature.ts';
 
 const OPTIONS = {
   script: { type: 'string' },

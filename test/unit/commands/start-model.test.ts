@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { ScriptedModel } from '../../src/model/scripted.ts';
-import { startModelCommand } from '../../src/model-command.ts';
-import { asking, FUNCTION, target } from './model/asking.ts';
+import { startModelCommand } from '../../../src/commands/start-model.ts';
+import type { ScriptedModel } from '../../../src/model/scripted.ts';
+import { asking, FUNCTION, target } from '../model/asking.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'compute-step-model-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,0 +1,57 @@
+import closeWithGrace from 'close-with-grace';
+import { composeService } from '../compose.ts';
+import { loadConfig, settingsTable } from '../config.ts';
+import type { Command } from './command.ts';
+import { refuse } from './terminal.ts';
+import { version } from './version.ts';
+
+export const serve: Command = {
+  name: 'serve',
+  summary: ['the HTTP API; settings come from the environment (serve --help lists them)'],
+  options: [],
+  more: () => `Settings of \`compute-step serve\` (environment)\n\n${settingsTable()}`,
+  run: async (args) => {
+    if (args.length > 0) {
+      return refuse(['serve takes no arguments but --help; settings come from the environment']);
+    }
+    const config = loadConfig();
+    if ('kind' in config) {
+      return refuse(config.faults);
+    }
+    const service = await composeService(config, version());
+    if ('faults' in service) {
+      return refuse(service.faults);
+    }
+    process.on('SIGHUP', () => service.reloadTenants());
+    closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, async ({ err }) => {
+      if (err !== undefined) {
+        service.failed(err);
+      }
+      await service.close();
+    });
+    try {
+      await service.listen();
+    } catch (error) {
+      refuse([listenFault(error)]);
+      await service.close();
+      process.exit();
+    }
+  },
+};
+
+/** Why an address cannot be listened on, and what to do. */
+function listenFault(error: unknown): string {
+  const { code, address, port } = error as { code?: string; address?: string; port?: number };
+  const at = `${address ?? 'the address'}:${port ?? ''}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${at} is in use: choose another PORT or METRICS_PORT, or end what listens there`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${at} is not an address of this machine: choose another HOST or METRICS_HOST`;
+    case 'EACCES':
+      return `${at} may not be listened on by this user: choose a PORT from 1024 on`;
+    default:
+      return `the service cannot listen (${code ?? 'unknown error'}): check HOST, PORT, METRICS_HOST and METRICS_PORT`;
+  }
+}
