@@ -8,6 +8,7 @@ const SRC = resolve(dirname(fileURLToPath(import.meta.url)), '../src');
 /** The rooms in the order of the stages: a room imports only from itself and from those before it. */
 const ORDER = [
   'contract',
+  'client',
   'json',
   'metering',
   'schema',
@@ -47,6 +48,8 @@ const ROOTS = [
 
 /** Where a JSON text becomes objects, and what it is: never a source's value. */
 const MAY_PARSE_JSON: Record<string, string> = {
+  'client/problem.ts': 'an answer of the service, at its caller',
+  'client/result-text.ts': 'a member’s name in such an answer',
   'json/body.ts': 'the envelope, with the sources cut out, and the names in it',
   'model/reply.ts': 'a model’s reply',
   'model/formats/format.ts': 'a webhook’s answer',
@@ -189,6 +192,16 @@ describe('the laws of the code', () => {
         room === 'contract'
           ? imports.filter((name) => !name.startsWith('contract/') && !name.startsWith('@sinclair/typebox'))
           : [],
+      ),
+    ).toEqual([]);
+  });
+
+  it('lets the client import nothing but types, and lets nobody import the client', () => {
+    expect(
+      offenders(({ room, code, imports }) =>
+        room === 'client'
+          ? (code.match(/^(?:import|export)(?! type\b)[^;']*from '(?!\.\/)[^']+'|import\('/gm) ?? [])
+          : imports.filter((target) => target.startsWith('client/')),
       ),
     ).toEqual([]);
   });
