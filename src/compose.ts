@@ -84,7 +84,7 @@ export async function composeService(
     timeoutMs: config.MODEL_TIMEOUT_SECONDS * 1000,
     allowedHosts: config.MODEL_ALLOWED_HOSTS,
     clock,
-    onOutcome: (outcome) => observer.modelRequest(outcome, 0),
+    onOutcome: observer.modelRequest,
   });
   const { app, ready, stopping, close } = await composeApp(
     { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version },

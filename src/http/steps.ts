@@ -36,6 +36,8 @@ export interface Call {
   readonly id: string;
   readonly tenant: Tenant;
   readonly http: FastifyRequest;
+  /** Of the request's own span, or the caller's; null: neither. */
+  readonly traceparent: string | null;
   readonly idempotency: StepRequest['idempotency'];
 }
 
@@ -102,7 +104,7 @@ export async function readRunStep(
 
 async function finishStep(
   deps: StepReader,
-  { id, tenant, http, idempotency }: Call,
+  { id, tenant, traceparent, idempotency }: Call,
   signal: AbortSignal,
   read: ReadBody,
   body: ComputeRequest | RunRequest,
@@ -137,16 +139,8 @@ async function finishStep(
       limits: { wallMs: limits.wallMs, memoryMb: limits.memoryMb },
       includeCode: includes.code,
       includeDetail: includes.detail,
-      traceparent: traceparentOf(http),
+      traceparent,
       idempotency,
     },
   };
-}
-
-/** A valid W3C `traceparent` of the caller, else null: nothing else of a header is passed on. */
-function traceparentOf(http: FastifyRequest): string | null {
-  const { traceparent } = http.headers;
-  return typeof traceparent === 'string' && /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
-    ? traceparent
-    : null;
 }

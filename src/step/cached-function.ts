@@ -5,7 +5,9 @@ import type { Prompt } from '../prompt/render.ts';
 import { flightKey, functionKey } from './function-cache.ts';
 import type { StepPorts } from './ports.ts';
 import type { ModelOrigin, StepRequest } from './request.ts';
+import type { Joined } from './single-flight.ts';
 import type { StepTrace } from './trace.ts';
+import type { PhaseOutcome, StepWatch } from './watch.ts';
 import { commission, writeFunction } from './write-function.ts';
 import type { Written } from './written.ts';
 
@@ -22,19 +24,21 @@ export async function cachedFunction(
   const tenant = request.tenant.id;
   const key = functionKey(prompt, origin.target);
   trace.cacheKey = key;
-  const kept = origin.cache === 'use' ? keptFunction(ports, tenant, key) : null;
+  const kept = origin.cache === 'use' ? keptFunction(ports, tenant, key, trace.watch) : null;
   if (kept !== null) {
     observer.functionCache('hit');
     trace.functionSource = 'cache';
     return kept;
   }
-  const joined = await cache.writing.join(
+  let leads = false;
+  const joining = cache.writing.join(
     flightKey(tenant, key, origin.target, origin.maxAttempts),
     async (shared) => {
+      leads = true;
       if (origin.cache === 'use') {
         observer.functionCache('miss');
       }
-      const written = await writeFunction(ports, commission(request, origin, prompt), shared);
+      const written = await writeFunction(ports, commission(request, origin, prompt, trace.watch), shared);
       if (written.kind === 'admitted') {
         cache.store(tenant, key, { text: written.fn.text, attempts: written.attempts });
       }
@@ -42,6 +46,10 @@ export async function cachedFunction(
     },
     signal,
   );
+  // Work is begun at once or not at all: who does not lead it waits for another's.
+  const waiting = leads ? null : trace.watch.began('model');
+  const joined = await joining;
+  waiting?.ended(waitOutcome(joined));
   if (joined.kind === 'left') {
     return problem(
       'deadline_exceeded',
@@ -56,16 +64,26 @@ export async function cachedFunction(
   return joined.value;
 }
 
+function waitOutcome(joined: Joined<Written>): PhaseOutcome {
+  if (joined.kind === 'left') {
+    return 'deadline_exceeded';
+  }
+  return joined.value.kind === 'failed' ? joined.value.problem.code : 'ok';
+}
+
 /** Admitted again like any other: what is kept is text, and only admission makes a function of it. Else a miss. */
-function keptFunction(ports: StepPorts, tenant: string, key: string): Written | null {
+function keptFunction(ports: StepPorts, tenant: string, key: string, watch: StepWatch): Written | null {
   const kept = ports.cache.find(tenant, key);
   if (kept === null) {
     return null;
   }
   const startNs = ports.clock.monotonicNs();
+  const admission = watch.began('admission');
   const fn = ports.admission.admit(draftOf(kept.text));
   if ('rule_id' in fn) {
+    admission.ended('not_admitted', fn);
     return null;
   }
+  admission.ended('ok');
   return { kind: 'admitted', fn, attempts: kept.attempts, admissionMs: elapsedMs(ports.clock, startNs) };
 }

@@ -8,6 +8,7 @@ import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { quotasOf } from './step.ts';
 import { newTrace, type StepTrace } from './trace.ts';
+import type { StepWatch } from './watch.ts';
 
 /** A function without its run: what `POST /v1/compute/draft` answers. */
 export interface DraftAnswer {
@@ -16,15 +17,19 @@ export interface DraftAnswer {
 }
 
 /** Has a function written and admitted, and runs nothing. */
-export type DraftStep = (request: StepRequest, signal: AbortSignal) => Promise<DraftAnswer | Problem>;
+export type DraftStep = (
+  request: StepRequest,
+  signal: AbortSignal,
+  watch?: StepWatch,
+) => Promise<DraftAnswer | Problem>;
 
 /**
  * The first half of a step: quota, prompt, model, admission. The quota is looked at before the model is asked, as
  * a draft that cannot be run is money lost, but no permit is opened: between draft and run nothing is held.
  */
 export function createDraft(ports: StepPorts): DraftStep {
-  return async (request, signal) => {
-    const trace = newTrace(request.origin.from);
+  return async (request, signal, watch) => {
+    const trace = newTrace(request.origin.from, watch);
     const work = () => write(ports, request, trace, signal);
     const end = await observed(ports, request, trace, signal, work, 'draft: nothing was run');
     return end ?? { kind: 'draft', draft: draftOfTrace(trace) };

@@ -1,4 +1,5 @@
 import type { Problem } from '../contract/problem.ts';
+import { traceContext } from '../contract/traceparent.ts';
 import { isDeadline } from './deadline.ts';
 import type { FinishedStep, StepOutcome } from './observer.ts';
 import type { StepRequest } from './request.ts';
@@ -33,6 +34,7 @@ export function finishedStep(
     functionSource: trace.functionSource,
     attempts: trace.attempts.length,
     image: report === null || report.kind === 'notStarted' ? null : report.usage.image,
+    traceId: traceContext(request.traceparent)?.traceId ?? null,
     timingsMs: trace.phases,
     ...(note === undefined ? {} : { note }),
     ...(end instanceof Error ? { cause: end } : end?.cause === undefined ? {} : { cause: end.cause }),

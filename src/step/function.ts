@@ -3,6 +3,7 @@ import { elapsedMs } from '../clock.ts';
 import type { AdmissionRefusal } from '../contract/admission.ts';
 import { isProblem, type Problem, problem } from '../contract/problem.ts';
 import type { Draft } from '../model/reply.ts';
+import type { Prompt } from '../prompt/render.ts';
 import { failure } from './answer.ts';
 import { cachedFunction } from './cached-function.ts';
 import { deadlinePassed } from './deadline.ts';
@@ -10,6 +11,7 @@ import type { StepPorts } from './ports.ts';
 import { promptFor } from './prompt.ts';
 import type { StepRequest } from './request.ts';
 import { roundMs, type StepTrace, timed } from './trace.ts';
+import { watched } from './watch.ts';
 import { commission, draftDigest, writeFunction } from './write-function.ts';
 import type { Written } from './written.ts';
 
@@ -27,8 +29,11 @@ export async function functionOf(
   if (origin.from === 'caller') {
     return callersFunction(ports, origin.draft, trace);
   }
-  const prompt = await timed(trace, ports.clock, 'prompt', () =>
-    promptFor(ports.pack, origin.instruction, request.result, request.sources, ports.bounds.promptMaxBytes),
+  const prompt = await watched(
+    trace.watch,
+    'prompt',
+    () => timed(trace, ports.clock, 'prompt', () => render(ports, request, origin.instruction)),
+    (end) => (isProblem(end) ? end.code : 'ok'),
   );
   if (isProblem(prompt)) {
     return prompt;
@@ -36,7 +41,7 @@ export async function functionOf(
   trace.prompt = prompt;
   const startNs = ports.clock.monotonicNs();
   const written = await (origin.cache === 'off'
-    ? writeFunction(ports, commission(request, origin, prompt), signal)
+    ? writeFunction(ports, commission(request, origin, prompt, trace.watch), signal)
     : cachedFunction(ports, request, origin, prompt, trace, signal));
   if (isProblem(written)) {
     trace.phases.model = roundMs(elapsedMs(ports.clock, startNs));
@@ -45,6 +50,10 @@ export async function functionOf(
   trace.phases.model = roundMs(Math.max(0, elapsedMs(ports.clock, startNs) - written.admissionMs));
   trace.phases.admission = roundMs(written.admissionMs);
   return taken(written, trace);
+}
+
+function render(ports: StepPorts, request: StepRequest, instruction: string): Prompt | Problem {
+  return promptFor(ports.pack, instruction, request.result, request.sources, ports.bounds.promptMaxBytes);
 }
 
 function taken(written: Written, trace: StepTrace): AdmittedFunction | Problem | null {
@@ -68,13 +77,16 @@ async function callersFunction(
   draft: Draft,
   trace: StepTrace,
 ): Promise<AdmittedFunction | null> {
+  const admission = trace.watch.began('admission');
   const verdict = await timed(trace, ports.clock, 'admission', () => ports.admission.admit(draft));
   if ('rule_id' in verdict) {
+    admission.ended('not_admitted', verdict);
     ports.observer.admissionRefused(verdict.rule_id);
     trace.attempts.push({ code_sha256: draftDigest(draft), admission: verdict });
     refused(trace, draft.source, verdict);
     return null;
   }
+  admission.ended('ok');
   trace.attempts.push({ code_sha256: verdict.sha256, admission: { admitted: true } });
   admitted(trace, verdict);
   return verdict;

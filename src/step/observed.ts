@@ -26,7 +26,9 @@ export async function observed(
       ports.observer.phase(phase, ms);
     }
   }
-  ports.observer.stepFinished(finishedStep(request, trace, ports.pack.digest, signal, end, note));
+  const finished = finishedStep(request, trace, ports.pack.digest, signal, end, note);
+  ports.observer.stepFinished(finished);
+  trace.watch.finished(finished);
   if (end instanceof Error) {
     throw end;
   }

@@ -44,6 +44,8 @@ export interface FinishedStep {
   readonly attempts: number;
   /** Id of the sandbox image, or null where nothing reached it. */
   readonly image: string | null;
+  /** W3C trace id: of the caller's trace, or of the service's own; null where there is none. */
+  readonly traceId: string | null;
   /** Milliseconds of the phases that took place. */
   readonly timingsMs: Readonly<Partial<Record<Phase, number>>>;
   /** For the operator, written by the service itself: never a value of the request. */
@@ -63,7 +65,7 @@ export interface StepObserver {
   phase(phase: Phase, ms: number): void;
   stepFinished(step: FinishedStep): void;
   admissionRefused(rule: RuleId): void;
-  modelRequest(outcome: ModelOutcome, ms: number): void;
+  modelRequest(outcome: ModelOutcome): void;
   containerStart(outcome: ContainerStartOutcome, ms: number): void;
   /** Removing a container was given up after its retries; the reaper takes it next. */
   removalFailed(): void;
@@ -125,7 +127,7 @@ export function combineObservers(...observers: readonly StepObserver[]): StepObs
     phase: (phase, ms) => tell((to) => to.phase(phase, ms)),
     stepFinished: (step) => tell((to) => to.stepFinished(step)),
     admissionRefused: (rule) => tell((to) => to.admissionRefused(rule)),
-    modelRequest: (outcome, ms) => tell((to) => to.modelRequest(outcome, ms)),
+    modelRequest: (outcome) => tell((to) => to.modelRequest(outcome)),
     containerStart: (outcome, ms) => tell((to) => to.containerStart(outcome, ms)),
     removalFailed: () => tell((to) => to.removalFailed()),
     daemonActivity: (starts, failures) => tell((to) => to.daemonActivity(starts, failures)),

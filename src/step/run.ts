@@ -10,6 +10,7 @@ import { isDeadline } from './deadline.ts';
 import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { roundMs, type StepTrace } from './trace.ts';
+import type { PhaseOutcome } from './watch.ts';
 
 /** Runs the function, settles, checks the result. Null: the answer is in the trace. */
 export async function runAndSettle(
@@ -51,7 +52,7 @@ function endedByDeadline(report: StartedReport, { limits }: StepRequest, signal:
   return report.reason === 'cancelled' || (report.reason === 'timeout' && early);
 }
 
-/** Calls the sandbox; time before a container was taken is queue time, the rest is sandbox time. */
+/** Calls the sandbox; what comes before a container was taken is the queue, the rest is the sandbox. */
 async function inSandbox(
   ports: StepPorts,
   request: StepRequest,
@@ -62,6 +63,7 @@ async function inSandbox(
 ): Promise<RunReport> {
   const startNs = ports.clock.monotonicNs();
   let takenMs: number | null = null;
+  let phase = trace.watch.began('queue');
   const report = await ports.sandbox.run(
     fn,
     sandboxData(request.sources),
@@ -77,13 +79,21 @@ async function inSandbox(
     {
       taken: () => {
         takenMs = elapsedMs(ports.clock, startNs);
+        phase.ended('ok');
+        phase = trace.watch.began('sandbox');
       },
     },
   );
+  phase.ended(sandboxOutcome(report));
   const totalMs = elapsedMs(ports.clock, startNs);
   trace.phases.queue = roundMs(takenMs ?? totalMs);
   trace.phases.sandbox = takenMs === null ? 0 : roundMs(totalMs - takenMs);
   return report;
+}
+
+function sandboxOutcome(report: RunReport): PhaseOutcome {
+  const outcome = report.kind === 'notStarted' ? report.reason : runOutcome(report);
+  return outcome === 'succeeded' ? 'ok' : outcome;
 }
 
 async function checkAndAmend(

@@ -11,9 +11,14 @@ import type { StepPorts } from './ports.ts';
 import type { StepRequest } from './request.ts';
 import { runAndSettle } from './run.ts';
 import { newTrace, type StepTrace } from './trace.ts';
+import type { StepWatch } from './watch.ts';
 
 /** One compute step. Expected endings are values: a StepAnswer (HTTP 200) or a Problem (an HTTP error). */
-export type Step = (request: StepRequest, signal: AbortSignal) => Promise<StepAnswer | Problem>;
+export type Step = (
+  request: StepRequest,
+  signal: AbortSignal,
+  watch?: StepWatch,
+) => Promise<StepAnswer | Problem>;
 
 /**
  * The pipeline: open permit, describe, render, ask, admit, run, settle, check. `signal` carries the one deadline
@@ -25,8 +30,8 @@ export function createStep(ports: StepPorts): Step {
     permitsOpen += change;
     ports.observer.permitsOpen(permitsOpen);
   };
-  return async (request, signal) => {
-    const trace = newTrace(request.origin.from);
+  return async (request, signal, watch) => {
+    const trace = newTrace(request.origin.from, watch);
     const end = await observed(ports, request, trace, signal, () =>
       walk(ports, request, trace, signal, hold),
     );

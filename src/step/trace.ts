@@ -5,6 +5,7 @@ import type { Metered } from '../metering/permit.ts';
 import type { Prompt } from '../prompt/render.ts';
 import type { RunReport } from '../sandbox/port.ts';
 import type { Phase } from './observer.ts';
+import { nullWatch, type StepWatch } from './watch.ts';
 
 type FunctionSource = Computation['function']['source'];
 
@@ -24,9 +25,11 @@ export interface StepTrace {
   metered: Metered;
   quota: Quota | null;
   readonly phases: Partial<Timings>;
+  /** Told of each phase as it begins and ends. */
+  readonly watch: StepWatch;
 }
 
-export function newTrace(functionSource: FunctionSource): StepTrace {
+export function newTrace(functionSource: FunctionSource, watch: StepWatch = nullWatch): StepTrace {
   return {
     prompt: null,
     codeSha256: '',
@@ -41,6 +44,7 @@ export function newTrace(functionSource: FunctionSource): StepTrace {
     metered: { computeRuns: 0, computeSeconds: 0 },
     quota: null,
     phases: {},
+    watch,
   };
 }
 

@@ -11,6 +11,7 @@ import type { Prompt } from '../prompt/render.ts';
 import { deadlinePassed } from './deadline.ts';
 import type { StepPorts } from './ports.ts';
 import type { ModelOrigin, StepRequest } from './request.ts';
+import type { StepWatch } from './watch.ts';
 import type { Written } from './written.ts';
 
 /** A function to be written: what is asked of whom, and how often at most. */
@@ -20,6 +21,7 @@ export interface Commission {
   readonly target: ModelTarget;
   readonly traceparent: string | null;
   readonly maxAttempts: number;
+  readonly watch: StepWatch;
 }
 
 /** What a step's request asks to be written. */
@@ -27,8 +29,9 @@ export function commission(
   { id, traceparent }: StepRequest,
   { target, maxAttempts }: ModelOrigin,
   prompt: Prompt,
+  watch: StepWatch,
 ): Commission {
-  return { id, prompt, target, traceparent, maxAttempts };
+  return { id, prompt, target, traceparent, maxAttempts, watch };
 }
 
 type WritingPorts = Pick<StepPorts, 'model' | 'admission' | 'observer' | 'clock'>;
@@ -39,7 +42,7 @@ type WritingPorts = Pick<StepPorts, 'model' | 'admission' | 'observer' | 'clock'
  */
 export async function writeFunction(
   ports: WritingPorts,
-  { id, prompt, target, traceparent, maxAttempts }: Commission,
+  { id, prompt, target, traceparent, maxAttempts, watch }: Commission,
   signal: AbortSignal,
 ): Promise<Written> {
   const attempts: Attempt[] = [];
@@ -47,19 +50,26 @@ export async function writeFunction(
   let admissionMs = 0;
   const failed = (problem: Problem): Written => ({ kind: 'failed', problem, attempts, admissionMs });
   for (;;) {
-    const reply = await ask(ports, prompt, target, { id, repairs, traceparent }, signal);
+    const attempt = repairs.length + 1;
+    const asking = watch.began('model', attempt);
+    const context = { id, repairs, traceparent: asking.traceparent ?? traceparent };
+    const reply = await ask(ports, prompt, target, context, signal);
+    asking.ended(isProblem(reply) ? reply.code : isDraft(reply) ? 'ok' : 'no_function');
     if (isProblem(reply)) {
       return failed(reply);
     }
-    const last = repairs.length + 1 >= maxAttempts;
+    const last = attempt >= maxAttempts;
+    const admission = watch.began('admission', attempt);
     if (isDraft(reply)) {
       const startNs = ports.clock.monotonicNs();
       const verdict = ports.admission.admit(reply, prompt.schema);
       if (!('rule_id' in verdict)) {
+        admission.ended('ok');
         admissionMs += elapsedMs(ports.clock, startNs);
         attempts.push({ code_sha256: verdict.sha256, admission: { admitted: true } });
         return { kind: 'admitted', fn: verdict, attempts, admissionMs };
       }
+      admission.ended('not_admitted', verdict);
       ports.observer.admissionRefused(verdict.rule_id);
       attempts.push({ code_sha256: draftDigest(reply), admission: verdict });
       if (!last) {
@@ -71,6 +81,7 @@ export async function writeFunction(
         return { kind: 'not_admitted', refusal: verdict, source: reply.source, attempts, admissionMs };
       }
     } else {
+      admission.ended('not_admitted', NO_FUNCTION);
       attempts.push({ code_sha256: '', admission: NO_FUNCTION });
       if (last) {
         return failed(reply.problem);

@@ -9,6 +9,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 const MAX_TEXT = 300;
 
 const DIGEST = /^(?:sha256:)?[0-9a-f]{64}$/;
+const TRACE_ID = /^[0-9a-f]{32}$/;
 const OUTCOMES: ReadonlySet<string> = new Set([
   'succeeded',
   ...Object.keys(FAILURES),
@@ -33,6 +34,7 @@ export function stepFields(step: FinishedStep): LogFields {
     prompt_pack_digest: digest(step.promptPackDigest),
     code_sha256: digest(step.codeSha256),
     image: digest(step.image ?? ''),
+    ...(step.traceId !== null && TRACE_ID.test(step.traceId) ? { trace_id: step.traceId } : {}),
     timings_ms: timings(step.timingsMs),
     ...(step.note === undefined ? {} : { note: text(step.note) }),
     ...causeFields(step.cause),

@@ -67,7 +67,7 @@ export function createLogger({ level, destination }: LoggerOptions): ServiceLog 
         { route: text(route), method: text(method), status, seconds: number(seconds) },
         'http_request',
       ),
-    modelRequest: (outcome, ms) => log.debug({ outcome, ms: number(ms) }, 'model_request'),
+    modelRequest: (outcome) => log.debug({ outcome }, 'model_request'),
     admissionRefused: (rule) => log.debug({ rule_id: text(rule) }, 'admission_refused'),
     functionCache: (outcome) => log.debug({ outcome }, 'function_cache'),
     phase: (phase, ms) => log.trace({ phase, ms: number(ms) }, 'phase'),

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isProblem, type Problem } from '../../contract/problem.ts';
+import { validTraceparent } from '../../contract/traceparent.ts';
 import type { StepAnswer } from '../../step/answer.ts';
 import type { DraftAnswer } from '../../step/draft.ts';
 import type { StepRequest } from '../../step/request.ts';
@@ -21,7 +22,13 @@ export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take)
   return (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     underDeadline(reply, deps, (deadline) =>
       once(deps, http, reply, async (idempotency) => {
-        const call = { id: http.id, tenant: deps.calls.tenantOf(http), http, idempotency };
+        const call = {
+          id: http.id,
+          tenant: deps.calls.tenantOf(http),
+          http,
+          traceparent: validTraceparent(http.headers.traceparent),
+          idempotency,
+        };
         const read = await readStep(deps.stepReader, call, deadline.signal);
         if (isProblem(read)) {
           return answerOf(read);

@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/clock.ts';
 import type { Model } from '../../../src/model/port.ts';
 import { draftOf } from '../../../src/model/reply.ts';
 import { nullObserver } from '../../../src/step/observer.ts';
+import { nullWatch } from '../../../src/step/watch.ts';
 import { writeFunction } from '../../../src/step/write-function.ts';
 import { followHint } from '../../fakes/hint-follower.ts';
 import { packAdmission } from '../admission/corpus.ts';
@@ -39,6 +40,7 @@ const written = (model: Model) =>
       prompt: { ...prompt, schema: SHOWN },
       target: target('https://models.example.com/'),
       traceparent: null,
+      watch: nullWatch,
       maxAttempts: 5,
     },
     new AbortController().signal,

@@ -14,6 +14,7 @@ export function finishedStep(more: Partial<FinishedStep> = {}): FinishedStep {
     functionSource: 'model',
     attempts: 1,
     image: `sha256:${'c'.repeat(64)}`,
+    traceId: '0af7651916cd43dd8448eb211c80319c',
     timingsMs: { prompt: 0.4, model: 812, sandbox: 12.1234567, total: 828.3 },
     ...more,
   };

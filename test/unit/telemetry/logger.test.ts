@@ -26,7 +26,7 @@ describe('the log', () => {
   test('has one line a step at info, with ids, codes, digests and times', () => {
     const { log, lines } = capture('info');
     log.observer.phase('model', 812);
-    log.observer.modelRequest('ok', 812);
+    log.observer.modelRequest('ok');
     log.observer.httpRequest('/v1/compute', 'POST', 200, 0.8);
     log.observer.stepFinished(finishedStep());
     expect(lines()).toEqual([
@@ -45,6 +45,7 @@ describe('the log', () => {
         prompt_pack_digest: `sha256:${'a'.repeat(64)}`,
         code_sha256: 'b'.repeat(64),
         image: `sha256:${'c'.repeat(64)}`,
+        trace_id: '0af7651916cd43dd8448eb211c80319c',
         timings_ms: { prompt: 0.4, model: 812, sandbox: 12.123, total: 828.3 },
       },
     ]);
@@ -76,6 +77,12 @@ describe('the log', () => {
       outcome: 'model_url_refused',
       cause: 'private address: models.internal:443',
     });
+  });
+
+  test('has no trace id where there is no trace', () => {
+    const { log, lines } = capture('info');
+    log.observer.stepFinished(finishedStep({ traceId: null }));
+    expect(Object.keys(lines()[0] ?? {})).not.toContain('trace_id');
   });
 
   test('warns of what calls for the operator', () => {
@@ -132,6 +139,7 @@ describe('the log', () => {
       promptPackDigest: canary,
       codeSha256: canary,
       image: canary,
+      traceId: canary,
       metered: { computeRuns: canary, computeSeconds: 1, [canary]: canary },
       timingsMs: { total: canary, [canary]: 1 },
     } as unknown as FinishedStep;
@@ -143,7 +151,7 @@ describe('the log', () => {
     observer.unexpected('http', { message: canary });
     log.error('start_failed', secret);
     observer.phase('total', 1);
-    observer.modelRequest('failed', 2);
+    observer.modelRequest('failed');
     observer.ledgerOp('open', 0.1);
     observer.containerStart('failed', 3);
     observer.httpRequest('/v1/compute', 'POST', 500, 1);

@@ -18,7 +18,7 @@ function tellAll(observer: StepObserver): unknown[][] {
   observer.phase('model', 1);
   observer.stepFinished(step);
   observer.admissionRefused('import');
-  observer.modelRequest('ok', 2);
+  observer.modelRequest('ok');
   observer.containerStart('failed', 3);
   observer.removalFailed();
   observer.daemonActivity({ ok: 1, failed: 0, timeout: 0, cancelled: 0 }, 2);
@@ -37,7 +37,7 @@ function tellAll(observer: StepObserver): unknown[][] {
     ['phase', 'model', 1],
     ['stepFinished', step],
     ['admissionRefused', 'import'],
-    ['modelRequest', 'ok', 2],
+    ['modelRequest', 'ok'],
     ['containerStart', 'failed', 3],
     ['removalFailed'],
     ['daemonActivity', { ok: 1, failed: 0, timeout: 0, cancelled: 0 }, 2],
