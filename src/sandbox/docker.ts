@@ -105,6 +105,7 @@ class DockerSandbox implements Sandbox {
     });
     this.#reaper = new Reaper({ engine, fleet: this.#fleet, clock, instanceId, observer });
     this.#reaper.start();
+    this.#readiness.start();
     this.#pool.refill();
   }
 

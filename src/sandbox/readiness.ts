@@ -22,6 +22,8 @@ export interface ReadinessOptions {
 
 /** How old an answer may be. */
 const FRESH_MS = 2000;
+/** Looked at so often unasked, so that a step never waits for the engine to be looked at. */
+const REFRESH_MS = 1500;
 /** A failed self-test is not repeated sooner: each one starts a container. */
 const SELF_TEST_PAUSE_MS = 5000;
 
@@ -45,6 +47,7 @@ export class SandboxReadiness {
   #tested: { readonly imageId: string; readonly fault: string | null; readonly atNs: bigint } | null = null;
   /** On the engine that was tested; null while there is none. */
   #watch: EngineWatch | null = null;
+  #refresh: NodeJS.Timeout | null = null;
   #closed = false;
   /** How often all was forgotten: a check during which that happens is void. */
   #forgotten = 0;
@@ -74,9 +77,16 @@ export class SandboxReadiness {
     this.#last = null;
   }
 
+  /** From now on the answer is at hand: whoever asks waits only where the engine hangs. */
+  start(): void {
+    this.#refresh = setInterval(() => void this.#checkNow().catch(() => {}), REFRESH_MS);
+    this.#refresh.unref();
+  }
+
   /** Stops watching the engine. */
   close(): void {
     this.#closed = true;
+    clearInterval(this.#refresh ?? undefined);
     this.#watch?.stop();
   }
 
@@ -95,6 +105,10 @@ export class SandboxReadiness {
     if (last !== null && elapsedMs(this.#options.clock, last.atNs) < FRESH_MS) {
       return Promise.resolve(last);
     }
+    return this.#checkNow();
+  }
+
+  #checkNow(): Promise<Checked> {
     this.#underWay ??= this.#check().finally(() => {
       this.#underWay = null;
     });

@@ -113,6 +113,30 @@ describe('a pool', () => {
     expect(launched.length).toBe(4);
   });
 
+  test('starts nothing beside a run while there is stock, and makes up for it when the run is over', async () => {
+    const { pool, launched } = poolOf(3, 9);
+    pool.refill();
+    await eventually(() => pool.ready === 3, 'stock is full');
+    const first = await taken(pool);
+    await Promise.resolve();
+    expect(pool.starting).toBe(0);
+    await first.retire();
+    expect(pool.starting).toBe(1);
+    await eventually(() => pool.ready === 3, 'stock is full again');
+    expect(launched.length).toBe(4);
+  });
+
+  test('makes up at once for what somebody waits for', async () => {
+    const { pool } = poolOf(1, 9);
+    pool.refill();
+    await eventually(() => pool.ready === 1, 'stock is full');
+    await taken(pool);
+    expect(pool.starting).toBe(0);
+    const waiting = taken(pool);
+    expect(pool.starting).toBeGreaterThan(0);
+    await waiting;
+  });
+
   test('never hands out the same container twice', async () => {
     const { pool } = poolOf(2, 20);
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await taken(pool)).id));

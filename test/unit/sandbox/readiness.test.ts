@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../src/sandbox/engine-call.ts';
 import { SandboxReadiness } from '../../../src/sandbox/readiness.ts';
 import { FakeEngine } from '../../fakes/fake-engine.ts';
@@ -59,6 +59,26 @@ describe('readiness', () => {
     later(2);
     await readiness.states();
     expect(engine.count('ping')).toBe(2);
+  });
+
+  test('once started is looked at unasked, so that who asks does not wait for the engine, until it is closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    try {
+      const { engine, readiness, later } = setup();
+      readiness.start();
+      for (const pings of [1, 2, 3]) {
+        later(1500);
+        vi.advanceTimersByTime(1500);
+        await new Promise((resolve) => setImmediate(resolve));
+        await readiness.states();
+        expect(engine.count('ping')).toBe(pings);
+      }
+      readiness.close();
+      vi.advanceTimersByTime(10_000);
+      expect(engine.count('ping')).toBe(3);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('names the engine when it does not answer, and does not go on to the rest', async () => {
