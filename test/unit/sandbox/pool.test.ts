@@ -114,14 +114,15 @@ describe('a pool', () => {
   });
 
   test('starts nothing beside a run while there is stock, and makes up for it when the run is over', async () => {
-    const { pool, launched } = poolOf(3, 9);
+    const { pool, launched, holdStarts } = poolOf(3, 9);
     pool.refill();
     await eventually(() => pool.ready === 3, 'stock is full');
+    const release = holdStarts();
     const first = await taken(pool);
-    await Promise.resolve();
     expect(pool.starting).toBe(0);
     await first.retire();
     expect(pool.starting).toBe(1);
+    release();
     await eventually(() => pool.ready === 3, 'stock is full again');
     expect(launched.length).toBe(4);
   });
