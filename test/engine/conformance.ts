@@ -11,12 +11,13 @@ import { outcomeCases, runIn } from './outcomes.ts';
 import { inWords, runCases } from './report.ts';
 
 /**
- * `npm run test:engine -- <socket> [--runtime name] [--image name]`: what the sandbox needs of a container engine,
- * tried on the one at that socket, which must have the sandbox image. Ends with 1 if anything does not hold.
+ * `npm run test:engine -- <socket> [--runtime name] [--image name] [--seccomp-path path]`: what the sandbox needs of
+ * a container engine, tried on the one at that socket, which must have the sandbox image. Ends with 1 if anything does
+ * not hold. With a path the profile is passed as that, as Podman wants it and the service does not do.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runtime: { type: 'string' }, image: { type: 'string' } },
+  options: { runtime: { type: 'string' }, image: { type: 'string' }, 'seccomp-path': { type: 'string' } },
 });
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const [socket = '/var/run/docker.sock'] = positionals;
@@ -27,6 +28,7 @@ const settings = realSettings({
   instanceId,
   runtime: values.runtime ?? null,
   wallSeconds: 30,
+  ...(values['seccomp-path'] === undefined ? {} : { seccomp: values['seccomp-path'] }),
   ...(values.image === undefined ? {} : { image: values.image }),
 });
 

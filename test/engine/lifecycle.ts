@@ -152,7 +152,11 @@ function forking(spec: Spec): Spec {
     if (!option.startsWith('seccomp=')) {
       return option;
     }
-    const profile = JSON.parse(option.slice('seccomp='.length)) as { syscalls: object[] };
+    const given = option.slice('seccomp='.length);
+    if (given.startsWith('/')) {
+      throw new Error('not tried with a profile that is passed as a path');
+    }
+    const profile = JSON.parse(given) as { syscalls: object[] };
     const names = ['clone', 'clone3', 'fork', 'vfork', 'wait4'];
     profile.syscalls.push({ names, action: 'SCMP_ACT_ALLOW' });
     return `seccomp=${JSON.stringify(profile)}`;
