@@ -50,6 +50,7 @@ export type AppSettings = Pick<
   | 'SANDBOX_WALL_SECONDS'
   | 'SANDBOX_MEMORY_MB'
   | 'FUNCTION_CACHE_ENTRIES'
+  | 'UI'
 >;
 
 /** The application, made and not yet listening. */
@@ -103,6 +104,7 @@ export async function composeApp(ports: AppPorts, settings: AppSettings): Promis
     observer,
     bounds,
     version,
+    ui: settings.UI === 'on',
     idempotency: { store: createIdempotencyStore({ clock, ttlMs, maxBytes: IDEMPOTENCY_MAX_BYTES }), ttlMs },
     bodyMaxBytes: settings.BODY_MAX_BYTES,
     bodyInflightMaxBytes: settings.BODY_INFLIGHT_MAX_BYTES,

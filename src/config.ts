@@ -211,6 +211,7 @@ export const SETTINGS = {
     parse: integer(0, 1_000_000),
     help: 'Functions kept a tenant, where the cache is used; at most 4 MiB.',
   }),
+  UI: setting({ default: 'on', parse: oneOf(['on', 'off']), help: 'Whether the page at / is served.' }),
   LOG_LEVEL: setting({ default: 'info', parse: oneOf(LOG_LEVELS), help: 'One line a step at info.' }),
   SHUTDOWN_GRACE_SECONDS: setting({
     default: 20,

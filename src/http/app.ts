@@ -19,6 +19,7 @@ import { promptRoute } from './routes/compute-prompt.post.ts';
 import { runRoute } from './routes/compute-run.post.ts';
 import { healthRoute } from './routes/healthz.get.ts';
 import { descriptionRoutes } from './routes/openapi.get.ts';
+import { pageRoutes } from './routes/page.get.ts';
 import { packRoute } from './routes/prompt-pack.get.ts';
 import { readyRoute } from './routes/readyz.get.ts';
 import { usageRoutes } from './routes/usage.get.ts';
@@ -59,6 +60,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   readyRoute(app, deps.ready);
   await app.register(async (v1) => versionOne(v1, deps), { prefix: '/v1' });
   await descriptionRoutes(app);
+  if (deps.ui) {
+    await pageRoutes(app);
+  }
   return app;
 }
 

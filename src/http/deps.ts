@@ -30,6 +30,8 @@ export interface AppDeps {
   readonly observer: StepObserver;
   readonly bounds: StepBounds;
   readonly version: string;
+  /** Whether the page at `/` is served. */
+  readonly ui: boolean;
   readonly idempotency: { readonly store: IdempotencyStore; readonly ttlMs: number };
   readonly bodyMaxBytes: number;
   readonly bodyInflightMaxBytes: number;

@@ -1,5 +1,7 @@
 /** Patterns of the routes, for labels: a closed set that a test holds against what the app registers. */
 export const SERVED_ROUTES = [
+  '/',
+  '/page/:file',
   '/healthz',
   '/readyz',
   '/openapi.json',

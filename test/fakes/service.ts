@@ -44,6 +44,7 @@ export interface TestServiceOptions {
   readonly clock?: Clock;
   readonly cacheEntries?: number;
   readonly version?: string;
+  readonly ui?: AppSettings['UI'];
 }
 
 /** The API on fakes: real admission, ledger, prompt and webhook; a fake sandbox unless one is given. */
@@ -89,6 +90,7 @@ const SETTINGS: AppSettings = {
   SANDBOX_WALL_SECONDS: 10,
   SANDBOX_MEMORY_MB: 256,
   FUNCTION_CACHE_ENTRIES: 1000,
+  UI: 'on',
 };
 
 const GOOD_FUNCTION = 'def compute(data):\n    return 42\n';
@@ -157,6 +159,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ...(options.bodyInflightMaxBytes === undefined
         ? {}
         : { BODY_INFLIGHT_MAX_BYTES: options.bodyInflightMaxBytes }),
+      ...(options.ui === undefined ? {} : { UI: options.ui }),
       ...(options.timeoutSeconds === undefined ? {} : { REQUEST_TIMEOUT_SECONDS: options.timeoutSeconds }),
       ...(options.cacheEntries === undefined ? {} : { FUNCTION_CACHE_ENTRIES: options.cacheEntries }),
     },
