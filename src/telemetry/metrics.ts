@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { RULE_IDS } from '../contract/admission.ts';
 import { READINESS_CHECKS } from '../contract/readiness.ts';
+import { LEDGER_OPS } from '../metering/ledger.ts';
 import { MODEL_OUTCOMES } from '../model/port.ts';
 import {
   CONTAINER_START_OUTCOMES,
@@ -9,6 +10,7 @@ import {
   PHASES,
   QUOTA_METERS,
   type StepObserver,
+  type StepOutcome,
 } from '../step/observer.ts';
 
 export interface MetricsOptions {
@@ -31,6 +33,22 @@ const PHASE_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 
 const LEDGER_BUCKETS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5];
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const STATES = ['succeeded', 'failed'] as const;
+/** Prom-client's gauges whose names promtool refuses, as only counters end in `_total`: each is the sum of another. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+] as const;
+/** Outcomes that deploy/prometheus/alerts.yaml asks for: they begin at 0. Others begin with their first step. */
+const WATCHED_OUTCOMES = [
+  'succeeded',
+  'internal_error',
+  'ledger_unavailable',
+  'overloaded',
+  'sandbox_crashed',
+  'sandbox_lost',
+  'sandbox_unavailable',
+] as const satisfies readonly StepOutcome[];
 
 /**
  * The service's metrics in a registry of their own, fed by observing. Labels come from closed sets: the tables of
@@ -40,6 +58,7 @@ const STATES = ['succeeded', 'failed'] as const;
 export function createMetrics({ version, tenantLabel, routes }: MetricsOptions): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
     new Counter({ name, help, labelNames, registers });
@@ -109,6 +128,7 @@ export function createMetrics({ version, tenantLabel, routes }: MetricsOptions):
   for (const state of CONTAINER_STATES) pool.set({ state }, 0);
   for (const check of READINESS_CHECKS) ready.set({ check }, 0);
   for (const phase of PHASES) phases.zero({ phase });
+  for (const op of LEDGER_OPS) ledger.zero({ op });
 
   const served = new Set(routes);
   let known: ReadonlySet<string> = new Set();
@@ -169,7 +189,7 @@ export function createMetrics({ version, tenantLabel, routes }: MetricsOptions):
       for (const tenant of tenants.map(label)) {
         for (const state of STATES) runs.inc({ tenant, state }, 0);
         seconds.inc({ tenant }, 0);
-        steps.inc({ tenant, outcome: 'succeeded' }, 0);
+        for (const outcome of WATCHED_OUTCOMES) steps.inc({ tenant, outcome }, 0);
       }
     },
     unexpected: () => {},

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createMetrics, type Metrics, type MetricsOptions } from '../../../src/telemetry/metrics.ts';
 import { finishedStep } from './finished-step.ts';
@@ -102,6 +103,8 @@ describe('the metrics', () => {
       'compute_step_container_starts_total{outcome="failed"} 0',
       'compute_step_ready{check="engine"} 0',
       'compute_step_phase_seconds_count{phase="model"} 0',
+      'compute_step_ledger_seconds_count{op="started"} 0',
+      'compute_step_steps_total{tenant="beta",outcome="succeeded"} 0',
     ]) {
       expect(text).toContain(`${sample}\n`);
     }
@@ -114,6 +117,47 @@ describe('the metrics', () => {
     expect(after).toContain('compute_step_phase_seconds_sum{phase="model"} 0.812\n');
     metrics.observer.readiness({ check: 'engine', ok: false, detail: '' });
     expect(await samples(metrics, 'compute_step_ready')).toContain('compute_step_ready{check="engine"} 0');
+  });
+
+  test('begin the outcomes that an alert asks for at 0', async () => {
+    const alerts = readFileSync(new URL('../../../deploy/prometheus/alerts.yaml', import.meta.url), 'utf8');
+    const asked = new Set(
+      [...alerts.matchAll(/compute_step_steps_total\{[^}]*outcome=~?"([^"]+)"/g)].flatMap(
+        ([, outcomes = '']) => outcomes.split('|'),
+      ),
+    );
+    expect(asked).toContain('overloaded');
+    const text = await create().text();
+    for (const outcome of asked) {
+      expect(text).toContain(`compute_step_steps_total{tenant="acme",outcome="${outcome}"} 0\n`);
+    }
+  });
+
+  test('are described, each with its type and labels', async () => {
+    const page = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
+    const described = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\| [^|]+ \| [^|]+ \|$/gm)].map(
+      ([, name, type, labels = '']) => [
+        name,
+        type,
+        [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+      ],
+    );
+    const metrics = create();
+    metrics.observer.quota('acme', 'compute_runs', 3, 10);
+    metrics.observer.httpRequest('/v1/compute', 'POST', 200, 0.01);
+    const text = await metrics.text();
+    const made = [...text.matchAll(/^# TYPE (compute_\w+) (\w+)$/gm)].map(([, name = '', type]) => {
+      const sample = type === 'histogram' ? `${name}_count` : name;
+      const [, labels = ''] = new RegExp(`^${sample}(?:\\{(.*)\\})? `, 'm').exec(text) ?? [];
+      return [name, type, [...labels.matchAll(/(\w+)="/g)].map(([, label]) => label)];
+    });
+    expect(described).toEqual(made);
+  });
+
+  test('end in _total only where they count', async () => {
+    const types = [...(await create().text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)];
+    expect(types.length).toBeGreaterThan(30);
+    expect(types.filter(([, name, type]) => name?.endsWith('_total') && type !== 'counter')).toEqual([]);
   });
 
   test('time phases from 1 ms to 60 s', async () => {
