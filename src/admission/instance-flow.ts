@@ -1,5 +1,5 @@
 import type { JudgedSource } from './judged-source.ts';
-import { inLoad } from './node-places.ts';
+import { useOf } from './node-places.ts';
 import type { Binding, ScopedName } from './scope.ts';
 import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped, wrapped } from './syntax-tree.ts';
 
@@ -149,10 +149,11 @@ function keepsInstances(load: SyntaxNode, kind: string, judged: JudgedSource, st
       return at.field === 'right';
     case 'subscript': {
       if (at.field !== 'value') return false;
-      const assignment = parent.field === 'left' ? parent.parent : null;
+      const use = useOf(parent);
+      if (use === 'load' || use === 'delete') return true;
+      const assignment = parent.parent;
+      if (assignment?.type !== 'assignment' || parent.field !== 'left') return false;
       const [, key] = partsOf(parent);
-      if (assignment !== null && assignment.type !== 'assignment') return false;
-      if (assignment === null) return inLoad(parent) || parent.parent?.type === 'delete_statement';
       return key?.type !== 'slice' && isInstance(childOf(assignment, 'right'), judged, steps);
     }
     case 'argument_list': {

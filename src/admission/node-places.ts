@@ -1,7 +1,7 @@
 import { ancestorOf, type SyntaxNode } from './syntax-tree.ts';
 
-/** Nodes that group targets on the left of an assignment. */
-const LOAD_GROUPS = new Set([
+/** Nodes that group targets. */
+const GROUPS = new Set([
   'pattern_list',
   'tuple_pattern',
   'list_pattern',
@@ -10,14 +10,24 @@ const LOAD_GROUPS = new Set([
   'list',
   'expression_list',
   'parenthesized_expression',
-  'as_pattern_target',
 ]);
+/** Statements that bind what stands on their left; operators have a left side too. */
+const BINDING = new Set(['assignment', 'for_statement', 'for_in_clause']);
 
-/** Whether a node's value is read, not stored into or deleted. */
-export function inLoad(node: SyntaxNode): boolean {
+/** How a name, an attribute or a subscript is used: read, read and then stored into by `+=`, stored into, deleted. */
+export type Use = 'load' | 'change' | 'store' | 'delete';
+
+/** How a node is used where it stands, alone or in a group of targets. */
+export function useOf(node: SyntaxNode): Use {
   let at = node;
-  while (at.parent !== null && LOAD_GROUPS.has(at.parent.type)) at = at.parent;
-  return at.field !== 'left' && at.parent?.type !== 'delete_statement' && at.type !== 'as_pattern_target';
+  while (at.parent !== null && GROUPS.has(at.parent.type)) at = at.parent;
+  const statement = at.parent?.type ?? '';
+  if (statement === 'delete_statement') return 'delete';
+  // What `with … as` and `except … as` bind to stands in a node of its own.
+  if (statement === 'as_pattern_target') return 'store';
+  if (at.field !== 'left') return 'load';
+  if (statement === 'augmented_assignment') return 'change';
+  return BINDING.has(statement) ? 'store' : 'load';
 }
 
 /** Whether a node stands among the bases of a class. */

@@ -1,5 +1,5 @@
 import type { JudgedSource } from '../judged-source.ts';
-import { inLoad } from '../node-places.ts';
+import { useOf } from '../node-places.ts';
 import { childOf, partsOf, type SyntaxNode, wrapped } from '../syntax-tree.ts';
 import type { Refuse, Rule } from './rule.ts';
 import { isSuperInit } from './super-calls.ts';
@@ -52,7 +52,7 @@ function isLookup(table: SyntaxNode, judged: JudgedSource): boolean {
     case 'for_statement':
       return at.field === 'right';
     case 'subscript':
-      return at.field === 'value' && inLoad(parent);
+      return at.field === 'value' && useOf(parent) === 'load';
     case 'attribute': {
       const called = parent.field === 'function' && parent.parent?.type === 'call';
       return at.field === 'object' && called && TABLE_METHODS.has(childOf(parent, 'attribute')?.text ?? '');

@@ -1,6 +1,6 @@
 import { BUILTIN_CLASSES } from '../builtins.ts';
 import type { JudgedSource } from '../judged-source.ts';
-import { inLoad, isClassBase } from '../node-places.ts';
+import { isClassBase, useOf } from '../node-places.ts';
 import type { Binding } from '../scope.ts';
 import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped, wrapped } from '../syntax-tree.ts';
 import type { Rule } from './rule.ts';
@@ -85,7 +85,7 @@ function isLookedUp(node: SyntaxNode): boolean {
   const at = wrapped(node);
   const parent = at.parent;
   if (parent?.type === 'comparison_operator') return true;
-  if (parent?.type === 'subscript') return at.field === 'value' && inLoad(parent);
+  if (parent?.type === 'subscript') return at.field === 'value' && useOf(parent) === 'load';
   const called =
     parent?.type === 'attribute' && parent.field === 'function' && parent.parent?.type === 'call';
   return called && at.field === 'object' && childOf(parent, 'attribute')?.text === 'get';
@@ -103,7 +103,9 @@ function isUsedUp(node: SyntaxNode, judged: JudgedSource): boolean {
     case 'interpolation':
       return true;
     case 'subscript':
-      return at.field === 'subscript' && inLoad(parent) && isDictionary(childOf(parent, 'value'), judged);
+      return (
+        at.field === 'subscript' && useOf(parent) === 'load' && isDictionary(childOf(parent, 'value'), judged)
+      );
     case 'tuple':
       return judged.isClassTest(at);
     case 'argument_list': {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/result-type.ts';
+import { useOf } from '../node-places.ts';
 import { decodedString } from '../python-string.ts';
 import type { ScopedName } from '../scope.ts';
 import { argumentsOf, childOf, partsOf, type SyntaxNode, unwrapped } from '../syntax-tree.ts';
@@ -6,7 +7,6 @@ import type { Flow } from './flow.ts';
 import type { Flowing } from './flowing.ts';
 import { isFresh, rootOf } from './fresh-values.ts';
 import { namesIn } from './place.ts';
-import { useOf } from './stores.ts';
 
 /** What a source may add to the data while it runs. */
 export interface Changes {

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/result-type.ts';
 import type { JudgedSource } from '../judged-source.ts';
+import { useOf } from '../node-places.ts';
 import { decodedString } from '../python-string.ts';
 import type { Refuse, RuleText } from '../rules/rule.ts';
 import { partsOf, type SyntaxNode, unwrapped } from '../syntax-tree.ts';
@@ -9,7 +10,6 @@ import { DataFlow } from './data-flow.ts';
 import { keysUsedOtherwise, mayCallAgain } from './key-uses.ts';
 import { isMisspelling, keyHint } from './near-names.ts';
 import { closedNames, fieldOf, isDeclaredCut, namesIn } from './place.ts';
-import { useOf } from './stores.ts';
 
 /** The most refusals of one source; further ones show once the first are put right. */
 const MAX_REFUSED = 20;
@@ -52,8 +52,8 @@ export const schemaKeys: SchemaRule = {
     let compared = 0;
     for (const node of subscriptsIn(nodes)) {
       const [object, index, more] = partsOf(node);
-      if (object === undefined || index === undefined || more !== undefined || useOf(node) !== 'load')
-        continue;
+      if (object === undefined || index === undefined || more !== undefined) continue;
+      if (!['load', 'change'].includes(useOf(node))) continue;
       const key = decodedString(index, judged.source.text);
       if (key === null || used.has(key) || changes.keys.has(key) || declared.has(key)) continue;
       const value = flow.of(object);
