@@ -53,4 +53,16 @@ it('shows a readable page without asking another host', async () => {
   expect(page.statusCode).toBe(200);
   expect(page.headers['content-type']).toContain('text/html');
   expect(page.body).not.toMatch(/(src|href)="https?:\/\//);
+  const script = /<script src="([^"]+)"/.exec(page.body)?.[1] ?? '';
+  const loaded = await service.app.inject({ url: new URL(script, 'http://service.example/docs/').pathname });
+  expect(loaded.statusCode).toBe(200);
+  expect(loaded.headers['content-type']).toContain('javascript');
+  expect(loaded.rawPayload.byteLength).toBeGreaterThan(1_000_000);
+});
+
+it('leads to the page, and has no others beside it', async () => {
+  expect((await service.app.inject({ url: '/docs' })).headers.location).toBe('/docs/');
+  const missing = await service.app.inject({ url: '/docs/no-such-page' });
+  expect(missing.statusCode).toBe(404);
+  expect(missing.json().code).toBe('not_found');
 });
