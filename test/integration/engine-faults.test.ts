@@ -14,8 +14,10 @@ import {
   recordingObserver,
   unadmitted,
 } from '../fakes/sandbox-run.ts';
+import { SANDBOX_SHAPES, type SandboxShape } from '../fakes/sandbox-shapes.ts';
 
 const docker = new Docker();
+const [EMBEDDED, OVER_SOCKET] = SANDBOX_SHAPES;
 /** Of a request; no run may end later, whatever the engine does. */
 const DEADLINE_MS = 30_000;
 const RUN_WALL_MS = 1000;
@@ -51,6 +53,7 @@ interface Bench {
 async function benchWith(
   onEnd: (cleanUp: () => Promise<void>) => void,
   more: { poolSize?: number } = {},
+  open: SandboxShape['open'] = EMBEDDED.open,
 ): Promise<Bench> {
   const instanceId = randomUUID();
   const proxy = await startEngineProxy();
@@ -62,7 +65,7 @@ async function benchWith(
     poolSize: 0,
     maxConcurrency: 1,
   });
-  const sandbox = createDockerSandbox({ ...settings, ...more });
+  const sandbox = await open({ ...settings, ...more });
   const run: Bench['run'] = async (code, onStarted = () => {}, wallMs = RUN_WALL_MS) => {
     const permit = fakePermit({
       ledger: () => {
@@ -154,26 +157,36 @@ const PHASES: readonly Phase[] = [
 ];
 const FAULTS: readonly EngineFault[] = ['silent', 'deaf', 'half', 'reset', 'error'];
 const CASES = PHASES.flatMap((one) =>
-  FAULTS.filter((fault) => fault !== 'deaf' || one.kind === 'act').map((fault) => ({ ...one, fault })),
+  FAULTS.filter((fault) => fault !== 'deaf' || one.kind === 'act').map((fault) => ({
+    ...one,
+    fault,
+    ...EMBEDDED,
+  })),
 );
+/** What stands between is the same whatever the fault: one each. */
+const CASES_OVER_SOCKET = PHASES.map((one) => ({ ...one, fault: 'reset' as const, ...OVER_SOCKET }));
 
 describe.concurrent('an engine', () => {
-  test.for(CASES)('that is $fault at $name', async (one, { onTestFinished }) => {
-    const { call, code, first, outcome, counts, fault } = one;
-    const bench = await benchWith(onTestFinished);
-    if (!first) {
-      expect(await isReady(bench.sandbox)).toBe(true);
-      await eventually(async () => (await bench.containers()).length === 0, 'the probe is removed');
-    }
-    const met = bench.proxy.failNext(call, fault);
-    const { report, started, ms } = await bench.run(code);
-    await met;
-    expect('reason' in report ? report.reason : report.kind).toBe(outcome);
-    expect(started).toBe(counts ? 1 : 0);
-    expect(ms).toBeLessThan(DEADLINE_MS);
-    await bench.recovers();
-    await cleanEnd(bench);
-  });
+  test.for([...CASES, ...CASES_OVER_SOCKET])(
+    'that is $fault at $name, $shape',
+    async (one, { onTestFinished }) => {
+      const { call, code, first, outcome, counts, fault, open } = one;
+      const bench = await benchWith(onTestFinished, {}, open);
+      if (!first) {
+        // A daemon is not waited for while its first self-test is under way.
+        await eventually(() => isReady(bench.sandbox), 'it is ready');
+        await eventually(async () => (await bench.containers()).length === 0, 'the probe is removed');
+      }
+      const met = bench.proxy.failNext(call, fault);
+      const { report, started, ms } = await bench.run(code);
+      await met;
+      expect('reason' in report ? report.reason : report.kind).toBe(outcome);
+      expect(started).toBe(counts ? 1 : 0);
+      expect(ms).toBeLessThan(DEADLINE_MS);
+      await bench.recovers();
+      await cleanEnd(bench);
+    },
+  );
 
   test('that is slow in everything it does runs what is asked all the same, and its slowness is not metered', async ({
     onTestFinished,
