@@ -1,10 +1,14 @@
+import { setMaxListeners } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import { createAdmission } from './admission/admit.ts';
 import type { Clock } from './clock.ts';
 import { DETAIL_MAX_BYTES } from './compose-sandbox.ts';
 import type { Config } from './config.ts';
 import { buildApp } from './http/app.ts';
+import { closeListener } from './http/close-listener.ts';
+import { createDrain } from './http/drain.ts';
 import { createIdempotencyStore } from './http/idempotency.ts';
+import { HTTP_LIMITS, type HttpLimits } from './http/limits.ts';
 import { createBodyReader } from './json/read.ts';
 import type { Meter } from './metering/permit.ts';
 import type { ModelConfig } from './model/choose.ts';
@@ -22,6 +26,8 @@ import type { Tenants } from './tenants.ts';
 
 /** Held answers with an Idempotency-Key, over all tenants. */
 const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
+/** After the grace: how long the answers of ended requests may take to go out. */
+const LAST_ANSWERS_MS = 2000;
 
 /** What the application asks of the world, and what it was given to work with. */
 export interface AppPorts {
@@ -57,14 +63,21 @@ export type AppSettings = Pick<
 export interface App {
   readonly app: FastifyInstance;
   readonly ready: Ready;
-  /** Aborted by whoever ends it, when the grace of running requests is over. */
+  /** Ends what is in work at once; `close` does so when the grace is over. */
   readonly stopping: AbortController;
-  /** Lets the requests in work end, then ends the threads. The ports are their maker's to close. */
-  close(): Promise<void>;
+  /**
+   * Takes nothing new from now on and lets what is in work end within `graceMs`; ends the rest, lets its answers go
+   * out, and closes the listener and the threads. The ports are their maker's to close.
+   */
+  close(graceMs: number): Promise<void>;
 }
 
 /** Joins the ports to the HTTP API: admission, pipeline, bounds and routes are the same whatever the ports are. */
-export async function composeApp(ports: AppPorts, settings: AppSettings): Promise<App> {
+export async function composeApp(
+  ports: AppPorts,
+  settings: AppSettings,
+  limits: HttpLimits = HTTP_LIMITS,
+): Promise<App> {
   const { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version } = ports;
   const admission = await createAdmission(pack.modules);
   const checker = createSchemaChecker();
@@ -77,7 +90,10 @@ export async function composeApp(ports: AppPorts, settings: AppSettings): Promis
     detailMaxBytes: DETAIL_MAX_BYTES,
   };
   const ttlMs = settings.IDEMPOTENCY_TTL_SECONDS * 1000;
+  const drain = createDrain();
   const stopping = new AbortController();
+  // One listener a request in work, which connections and bytes bound; node warns of a leak from eleven on.
+  setMaxListeners(0, stopping.signal);
   const ready = readyOf(sandbox, meter, observer);
   const step = { pack, model, admission, cache, sandbox, meter, checker, clock, observer, bounds };
   const app = await buildApp({
@@ -94,6 +110,7 @@ export async function composeApp(ports: AppPorts, settings: AppSettings): Promis
       },
     },
     ready,
+    drain,
     stopping: stopping.signal,
     admission,
     sandbox,
@@ -108,13 +125,18 @@ export async function composeApp(ports: AppPorts, settings: AppSettings): Promis
     idempotency: { store: createIdempotencyStore({ clock, ttlMs, maxBytes: IDEMPOTENCY_MAX_BYTES }), ttlMs },
     bodyMaxBytes: settings.BODY_MAX_BYTES,
     bodyInflightMaxBytes: settings.BODY_INFLIGHT_MAX_BYTES,
+    limits,
   });
   return {
     app,
     ready,
     stopping,
-    close: async () => {
-      await app.close();
+    close: async (graceMs) => {
+      drain.begin();
+      await drain.idle(graceMs);
+      stopping.abort();
+      await drain.idle(LAST_ANSWERS_MS);
+      await closeListener(app, LAST_ANSWERS_MS);
       await Promise.all([checker.close(), reader.close()]);
     },
   };

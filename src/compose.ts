@@ -4,6 +4,7 @@ import { composeApp } from './compose-app.ts';
 import { readParts, type StartFaults } from './compose-parts.ts';
 import { engineSandbox } from './compose-sandbox.ts';
 import type { Config } from './config.ts';
+import { closeListener } from './http/close-listener.ts';
 import { buildMetricsApp } from './http/metrics-app.ts';
 import { SERVED_ROUTES } from './http/served-routes.ts';
 import { keepPruned } from './keep-pruned.ts';
@@ -19,8 +20,8 @@ import { combineObservers, type StepObserver } from './step/observer.ts';
 import { createLogger } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 
-/** After the grace: how long the answers of ended requests may take to go out. */
-const LAST_ANSWERS_MS = 2000;
+/** How long a scrape may go on when all else is over. */
+const LAST_SCRAPE_MS = 1000;
 
 /** The service, made and not yet listening. */
 export interface Service {
@@ -86,7 +87,7 @@ export async function composeService(
     clock,
     onOutcome: observer.modelRequest,
   });
-  const { app, ready, stopping, close } = await composeApp(
+  const { app, ready, close } = await composeApp(
     { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version },
     config,
   );
@@ -116,14 +117,8 @@ export async function composeService(
     close: async () => {
       log.info('stopping');
       clearInterval(pruning);
-      const graceMs = config.SHUTDOWN_GRACE_SECONDS * 1000;
-      const grace = setTimeout(() => stopping.abort(), graceMs);
-      // What is answered then has gone out; who still sends, or only holds a connection, is cut off.
-      const cut = setTimeout(() => app.server.closeAllConnections(), graceMs + LAST_ANSWERS_MS);
-      await close();
-      clearTimeout(grace);
-      clearTimeout(cut);
-      await Promise.all([sandbox.close(), model.close(), metricsApp.close()]);
+      await close(config.SHUTDOWN_GRACE_SECONDS * 1000);
+      await Promise.all([sandbox.close(), model.close(), closeListener(metricsApp, LAST_SCRAPE_MS)]);
       tenants.close();
       await meter.close();
       log.info('stopped');

@@ -94,7 +94,7 @@ export const HealthSchema = Type.Object({ status: Type.Literal('ok') });
 /** What `GET /readyz` answers, with 200 and with 503. */
 export const ReadinessSchema = Type.Object(
   {
-    status: Type.Union([Type.Literal('ready'), Type.Literal('unavailable')]),
+    status: Type.Union([Type.Literal('ready'), Type.Literal('unavailable'), Type.Literal('stopping')]),
     failing: Type.Array(Type.Union(READINESS_CHECKS.map((name) => Type.Literal(name)))),
   },
   closed,

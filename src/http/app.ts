@@ -4,13 +4,18 @@ import { v7 } from 'uuid';
 import { elapsedMs } from '../clock.ts';
 import { faultChecker } from '../contract/faults.ts';
 import { problem } from '../contract/problem.ts';
+import { answerErrors } from './answer-errors.ts';
 import { createCalls } from './call.ts';
+import { boundConnections, type Connections } from './connections.ts';
 import type { AppDeps } from './deps.ts';
 import { answerUnparsed, ProblemError, problemOf, sendProblem } from './errors.ts';
+import { keepInWork } from './in-work.ts';
 import { byteBudget, tenantSlots } from './inflight.ts';
+import { limitListener, listenerOptions } from './listener.ts';
 import { acceptsJson, routeTable } from './negotiate.ts';
 import { NAMED_SCHEMAS, openApiHead } from './openapi.ts';
 import { invalid } from './read-body.ts';
+import { bodyFormProblem } from './request-head.ts';
 import { capabilitiesRoute } from './routes/capabilities.get.ts';
 import { computeRoute } from './routes/compute.post.ts';
 import { admitRoute } from './routes/compute-admit.post.ts';
@@ -23,10 +28,7 @@ import { pageRoutes } from './routes/page.get.ts';
 import { packRoute } from './routes/prompt-pack.get.ts';
 import { readyRoute } from './routes/readyz.get.ts';
 import { usageRoutes } from './routes/usage.get.ts';
-
-/** How long a client may take for its head and its whole request; a slower one is cut off. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 120_000;
+import { STOPPING } from './stopping.ts';
 
 /** Builds the API without listening. Everything it needs comes in `deps`. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -35,19 +37,20 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: deps.bodyMaxBytes,
     genReqId: () => v7(),
     requestIdHeader: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    ...listenerOptions(deps.limits),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 64 },
     return503OnClosing: false,
     clientErrorHandler: answerUnparsed,
     frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
+  limitListener(app, deps.limits);
+  const connections = boundConnections(app.server, deps.limits.connections, deps.limits.pipelined);
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));
   takeBodiesAsBytes(app);
   checkParametersOnly(app);
-  answerErrors(app, deps, routes.methodsOf);
   observe(app, deps);
+  answerErrors(app, deps, routes.methodsOf);
 
   for (const schema of NAMED_SCHEMAS) {
     app.addSchema(schema);
@@ -57,8 +60,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
   });
   healthRoute(app);
-  readyRoute(app, deps.ready);
-  await app.register(async (v1) => versionOne(v1, deps), { prefix: '/v1' });
+  readyRoute(app, deps.ready, deps.drain);
+  await app.register(async (v1) => versionOne(v1, deps, connections), { prefix: '/v1' });
   await descriptionRoutes(app);
   if (deps.ui) {
     await pageRoutes(app);
@@ -66,7 +69,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   return app;
 }
 
-async function versionOne(v1: FastifyInstance, deps: AppDeps): Promise<void> {
+async function versionOne(v1: FastifyInstance, deps: AppDeps, connections: Connections): Promise<void> {
   const calls = createCalls(
     deps.tenants,
     tenantSlots(),
@@ -74,7 +77,15 @@ async function versionOne(v1: FastifyInstance, deps: AppDeps): Promise<void> {
     deps.bodyMaxBytes,
   );
   v1.addHook('onRequest', async (http, reply) => {
+    if (deps.drain.begun) {
+      throw new ProblemError(STOPPING);
+    }
     await calls.authorize(http);
+    keepInWork(http, reply, deps, connections);
+    const form = http.method === 'POST' ? bodyFormProblem(http.headers) : null;
+    if (form !== null) {
+      throw new ProblemError(form);
+    }
     if (!acceptsJson(http.headers.accept)) {
       throw new ProblemError(problem('not_acceptable', 'Accept application/json.'));
     }
@@ -116,37 +127,17 @@ function checkParametersOnly(app: FastifyInstance): void {
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 }
 
-function answerErrors(
-  app: FastifyInstance,
-  deps: AppDeps,
-  methodsOf: (path: string) => readonly string[],
-): void {
-  app.setErrorHandler((error, http, reply) => {
-    const what = problemOf(error, deps.bodyMaxBytes);
-    if (what.code === 'internal_error') {
-      deps.observer.unexpected('http', error, http.id);
-    }
-    if (!http.raw.complete) {
-      // Answered before its body was there: a connection that goes on sending it would be held for nothing.
-      reply.header('connection', 'close');
-    }
-    return sendProblem(reply, what.code === 'internal_error' ? { ...what, extra: { id: http.id } } : what);
-  });
-  app.setNotFoundHandler((http, reply) => {
-    const methods = methodsOf(http.url.split('?', 1)[0] ?? '');
-    if (methods.length === 0) {
-      return sendProblem(reply, problem('not_found', 'See /openapi.json for the paths of this service.'));
-    }
-    reply.header('allow', methods.join(', '));
-    return sendProblem(reply, problem('method_not_allowed', `Use ${methods.join(' or ')} here.`));
-  });
-}
-
 function observe(app: FastifyInstance, deps: AppDeps): void {
   const started = new WeakMap<object, bigint>();
   app.addHook('onRequest', async (http, reply) => {
     started.set(http, deps.clock.monotonicNs());
     reply.header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('onSend', async (_http, reply) => {
+    if (deps.drain.begun) {
+      // Nobody should send the next request here.
+      reply.header('connection', 'close');
+    }
   });
   app.addHook('onResponse', async (http, reply) => {
     const seconds = elapsedMs(deps.clock, started.get(http) ?? deps.clock.monotonicNs()) / 1000;

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Problem, problem } from '../contract/problem.ts';
 import type { Tenant } from '../contract/tenant.ts';
 import type { Tenants } from '../tenants.ts';
-import { ProblemError } from './errors.ts';
+import { bodyTooLarge, ProblemError } from './errors.ts';
 import type { ByteBudget, TenantSlots } from './inflight.ts';
 
 /** What the hooks know of a request, kept beside it: the framework's objects stay as they are. */
@@ -44,6 +44,9 @@ export function createCalls(
     },
     admit: async (request, reply) => {
       const tenant = tenantOf(request);
+      if (Number(request.headers['content-length'] ?? 0) > bodyMaxBytes) {
+        throw new ProblemError(bodyTooLarge(bodyMaxBytes));
+      }
       if (!slots.take(tenant.id, tenant.max_concurrency)) {
         throw new ProblemError(tooMany());
       }

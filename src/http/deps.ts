@@ -10,7 +10,9 @@ import type { StepBounds } from '../step/ports.ts';
 import type { Step } from '../step/step.ts';
 import type { Tenants } from '../tenants.ts';
 import type { Calls } from './call.ts';
+import type { Drain } from './drain.ts';
 import type { IdempotencyStore } from './idempotency.ts';
+import type { HttpLimits } from './limits.ts';
 import type { StepReader } from './steps.ts';
 
 /** What the HTTP API is made of: the step, the ports it also asks directly, and its own bounds. */
@@ -24,6 +26,8 @@ export interface AppDeps {
   readonly pack: Pack;
   readonly tenants: Tenants;
   readonly ready: Ready;
+  /** What is in work, and whether the service is stopping. */
+  readonly drain: Drain;
   /** Aborted when the service ends what still runs. */
   readonly stopping: AbortSignal;
   readonly clock: Clock;
@@ -35,6 +39,7 @@ export interface AppDeps {
   readonly idempotency: { readonly store: IdempotencyStore; readonly ttlMs: number };
   readonly bodyMaxBytes: number;
   readonly bodyInflightMaxBytes: number;
+  readonly limits: HttpLimits;
 }
 
 /** What a route of `/v1` gets: the dependencies and who is calling. */

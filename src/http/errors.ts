@@ -41,7 +41,11 @@ export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
 
 /** Answers on a socket whose request could not even be parsed (slow, overlong or malformed), and closes it. */
 export function answerUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // With the head of an answer out, another one would be read as part of it.
+  const { _httpMessage: answering } = socket as Socket & {
+    _httpMessage?: { readonly headersSent?: boolean };
+  };
+  if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -86,7 +90,7 @@ export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
   const code = (error as Partial<FastifyError> | null)?.code;
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return problem('body_too_large', `The body must be at most ${bodyMaxBytes} bytes (BODY_MAX_BYTES).`);
+      return bodyTooLarge(bodyMaxBytes);
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return problem('unsupported_media_type', 'Send the body with content-type: application/json.');
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
@@ -107,4 +111,9 @@ export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
         cause: error,
       });
   }
+}
+
+/** `body_too_large`, which says how large a body may be. */
+export function bodyTooLarge(bodyMaxBytes: number): Problem {
+  return problem('body_too_large', `The body must be at most ${bodyMaxBytes} bytes (BODY_MAX_BYTES).`);
 }

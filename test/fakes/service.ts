@@ -197,7 +197,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ),
     get: async (path) => answerOf(await app.inject({ method: 'GET', url: path, headers: { authorization } })),
     close: async () => {
-      await close();
+      await close(0);
       await Promise.all([webhook.close(), model.close()]);
       tenants.close();
       await meter.close();

@@ -31,10 +31,10 @@ export function admitRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     (http, reply) =>
-      underDeadline(reply, deps, async ({ signal }) => {
+      underDeadline(reply, deps, async ({ signal, told }) => {
         const read = await readBody(deps.stepReader.reader, check, http.body, signal);
         if (isProblem(read)) {
-          return sendProblem(reply, read);
+          return sendProblem(reply, told(read));
         }
         const draft = draftOf((read.envelope as AdmitRequest).code);
         const verdict = deps.admission.admit(draft);

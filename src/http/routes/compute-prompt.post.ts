@@ -29,10 +29,10 @@ export function promptRoute(app: FastifyInstance, deps: RouteDeps): void {
       },
     },
     (http, reply) =>
-      underDeadline(reply, deps, async ({ signal }) => {
+      underDeadline(reply, deps, async ({ signal, told }) => {
         const read = await readBody(deps.stepReader.reader, check, http.body, signal);
         if (isProblem(read)) {
-          return sendProblem(reply, read);
+          return sendProblem(reply, told(read));
         }
         const body = read.envelope as PromptRequest;
         const asked = askedOf(body);
@@ -46,7 +46,7 @@ export function promptRoute(app: FastifyInstance, deps: RouteDeps): void {
         const { schema: resultSchema } = asked.result;
         const schemaProblem = await resultSchemaProblem(deps.stepReader.checker, resultSchema, signal);
         if (schemaProblem !== null) {
-          return sendProblem(reply, schemaProblem);
+          return sendProblem(reply, told(schemaProblem));
         }
         const prompt = promptFor(
           deps.pack,

@@ -31,13 +31,13 @@ export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take)
         };
         const read = await readStep(deps.stepReader, call, deadline.signal);
         if (isProblem(read)) {
-          return answerOf(read);
+          return answerOf(deadline.told(read));
         }
         deadline.shorten(read.timeoutMs);
         const end = await take(read.request, deadline.signal);
         // Beside the answer, not in it: an answer that is kept for its key would tell an old quota.
         reply.headers(rateLimitHeaders(end, deps.clock.now()));
-        return answerOf(end);
+        return answerOf(deadline.told(end));
       }),
     );
 }

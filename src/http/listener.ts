@@ -1,0 +1,55 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { HttpLimits } from './limits.ts';
+
+/** What the framework and node are told of the limits when the listener is made. */
+export function listenerOptions(limits: HttpLimits) {
+  return {
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    // An answer may take as long as its deadline: what bounds a silent connection stands in `limitListener`.
+    connectionTimeout: 0,
+    http: {
+      headersTimeout: limits.headersMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+      maxHeaderSize: limits.headerBytes,
+      // Whatever NODE_OPTIONS says: a lenient parser lets two servers see two requests in the same bytes.
+      insecureHTTPParser: false,
+      // Checked by the application, whose answer is a problem and says what is wrong.
+      requireHostHeader: false,
+    },
+  };
+}
+
+/** What can only be told to the listener once it is there. */
+export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
+  const server: Server & { httpAllowHalfOpen?: boolean } = app.server;
+  // Not by number: past a number node drops further fields silently, and the authorization may be among them.
+  server.maxHeadersCount = 0;
+  // A client may end its sending side and wait; whether it does is found out while it waits.
+  server.httpAllowHalfOpen = true;
+  // The 100 is sent when the body is wanted; a refusal comes without the body being sent first.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
+  app.addHook('preParsing', async (http, reply, payload) => {
+    if (http.headers.expect?.toLowerCase() === '100-continue') {
+      reply.raw.writeContinue();
+    }
+    return payload;
+  });
+  app.addHook('onSend', async (http, reply) => {
+    const { socket } = http.raw;
+    if (typeof socket.setTimeout !== 'function') {
+      return;
+    }
+    // A client that takes nothing would hold its answer, its place and its bytes for ever.
+    socket.setTimeout(limits.answerStallMs);
+    reply.raw.once('finish', () => {
+      // A next request on the same connection has its own deadline.
+      if (socket.timeout === limits.answerStallMs) {
+        socket.setTimeout(0);
+      }
+    });
+  });
+}
