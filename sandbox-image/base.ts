@@ -37,7 +37,7 @@ export async function hasImage(docker: Docker, name: string): Promise<boolean> {
 }
 
 /** False where it cannot be pulled, for whatever reason: the caller has another way. */
-async function pull(docker: Docker, name: string): Promise<boolean> {
+export async function pull(docker: Docker, name: string): Promise<boolean> {
   const abort = new AbortController();
   const total = setTimeout(() => abort.abort(), PULL_MS);
   let silence = setTimeout(() => abort.abort(), PULL_SILENCE_MS);
