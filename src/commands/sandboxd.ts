@@ -1,8 +1,8 @@
-import closeWithGrace from 'close-with-grace';
 import { startSandboxd } from '../compose-sandboxd.ts';
 import { loadSandboxdConfig, SANDBOXD_SETTINGS, settingsTable } from '../config.ts';
 import type { Command } from './command.ts';
 import { refuse } from './terminal.ts';
+import { withGrace } from './with-grace.ts';
 
 export const sandboxd: Command = {
   name: 'sandboxd',
@@ -20,15 +20,12 @@ export const sandboxd: Command = {
     if ('kind' in config) {
       return refuse(config.faults);
     }
-    const daemon = await startSandboxd(config);
+    const starting = startSandboxd(config);
+    const grace = withGrace(config.SHUTDOWN_GRACE_SECONDS, starting);
+    const daemon = await starting;
     if ('faults' in daemon) {
-      return refuse(daemon.faults);
+      grace.withdraw();
+      refuse(daemon.faults);
     }
-    closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, async ({ err }) => {
-      if (err !== undefined) {
-        daemon.failed(err);
-      }
-      await daemon.close();
-    });
   },
 };

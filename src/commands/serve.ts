@@ -1,9 +1,9 @@
-import closeWithGrace from 'close-with-grace';
 import { composeService } from '../compose.ts';
 import { loadConfig, settingsTable } from '../config.ts';
 import type { Command } from './command.ts';
 import { refuse } from './terminal.ts';
 import { version } from './version.ts';
+import { withGrace } from './with-grace.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -18,20 +18,35 @@ export const serve: Command = {
     if ('kind' in config) {
       return refuse(config.faults);
     }
-    const service = await composeService(config, version());
+    const starting = composeService(config, version());
+    let ending = false;
+    const grace = withGrace(config.SHUTDOWN_GRACE_SECONDS, starting, {
+      skip: ['SIGHUP'],
+      ending: () => {
+        ending = true;
+      },
+    });
+    process.on('SIGHUP', async () => {
+      const started = await starting;
+      if (!('faults' in started)) {
+        started.reloadTenants();
+      }
+    });
+    const service = await starting;
     if ('faults' in service) {
+      grace.withdraw();
       return refuse(service.faults);
     }
-    process.on('SIGHUP', () => service.reloadTenants());
-    closeWithGrace({ delay: (config.SHUTDOWN_GRACE_SECONDS + 15) * 1000 }, async ({ err }) => {
-      if (err !== undefined) {
-        service.failed(err);
-      }
-      await service.close();
-    });
     try {
-      await service.listen();
+      if (!ending) {
+        await service.listen();
+      }
     } catch (error) {
+      if (ending) {
+        // Closed while it was about to listen.
+        return;
+      }
+      grace.withdraw();
       refuse([listenFault(error)]);
       await service.close();
       process.exit();

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, elapsedMs } from '../clock.ts';
 import { Breaker } from './breaker.ts';
 import type { ReadyContainer } from './container.ts';
@@ -58,6 +59,8 @@ export class ContainerPool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    // One a call of each start under way, and those are bounded: more than ten is no leak.
+    //setMaxListeners(0, this.#closing.signal);
     this.#breaker = new Breaker(options.clock);
   }
 
@@ -162,6 +165,11 @@ export class ContainerPool {
       this.#setStarting(this.#starting - 1);
       this.#offer(container);
     } catch (error) {
+      if (this.#closing.signal.aborted) {
+        // Called off, and nobody's fault: whoever reads of a failed start would look for one.
+        this.#setStarting(this.#starting - 1);
+        return;
+      }
       const { fault, message } = toEngineError(error);
       const outcome = fault === 'timeout' || fault === 'cancelled' ? fault : 'failed';
       observer.containerStart(outcome, elapsedMs(clock, startNs));

@@ -1,4 +1,6 @@
+import { getMaxListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
 import type { ReadyContainer } from '../../../src/sandbox/container.ts';
 import { EngineError } from '../../../src/sandbox/engine-call.ts';
 import { Fleet, type Place } from '../../../src/sandbox/fleet.ts';
@@ -103,6 +105,29 @@ const broken = () => {
 };
 
 describe('a pool', () => {
+  test('starts many at once without a warning of a leak', async () => {
+    const observer = recordingObserver();
+    const signals: AbortSignal[] = [];
+    const fleet = new Fleet(new FakeEngine(), observer, () => {});
+    const pool = new ContainerPool({
+      size: 1,
+      maxContainers: 1,
+      maxIdleMs: 60_000,
+      clock: systemClock,
+      observer,
+      fleet,
+      launch: (place, signal) => {
+        signals.push(signal);
+        place.cancel();
+        return Promise.reject(new EngineError('refused', 'not used here'));
+      },
+    });
+    pool.refill();
+    await pool.close();
+    // Each of a hundred starts may listen to it.
+    expect(signals.map((signal) => getMaxListeners(signal))).toEqual([0]);
+  });
+
   test('fills its stock in the background and refills it after each take', async () => {
     const { pool, launched } = poolOf(3, 9);
     pool.refill();
@@ -248,6 +273,20 @@ describe('a pool', () => {
     }
     expect(observer.starts).toEqual(['failed']);
     await pool.close();
+  });
+
+  test('that is closed tells of no failed start: what was being started was called off', async () => {
+    const { pool, observer, failWith, holdStarts } = poolOf(2, 9);
+    const release = holdStarts();
+    pool.refill();
+    failWith(() => {
+      throw new EngineError('cancelled', 'the call was cancelled');
+    });
+    const closed = pool.close();
+    release();
+    await closed;
+    expect(observer.starts).toEqual([]);
+    expect(pool.starting).toBe(0);
   });
 
   test('starts again at once when what was broken has recovered', async () => {

@@ -1,0 +1,49 @@
+import closeWithGrace from 'close-with-grace';
+
+/** What a command runs until it is told to end. */
+export interface Ending {
+  /** Logs what ended the process, when it was not a signal. */
+  failed(error: unknown): void;
+  close(): Promise<void>;
+}
+
+/** How long closing may take after the grace of running steps; past it the process ends with 1 all the same. */
+const CLOSE_MAX_MS = 15_000;
+
+/**
+ * Ends what `starting` comes to when a signal or an unexpected error tells the process to end: with 0 after a signal,
+ * with 1 after an error, at the second signal, or when closing takes too long. From the first moment on: a signal
+ * during the start is heeded when there is something to close. `skip`: signals that mean something else. `withdraw`
+ * takes it back where nothing started.
+ */
+export function withGrace(
+  graceSeconds: number,
+  starting: Promise<Ending | { readonly faults: readonly string[] }>,
+  options: { readonly ending?: () => void; readonly skip?: readonly 'SIGHUP'[] } = {},
+): { withdraw(): void } {
+  const handle = closeWithGrace(
+    {
+      delay: graceSeconds * 1000 + CLOSE_MAX_MS,
+      skip: [...(options.skip ?? [])],
+      logger: false,
+      onSecondSignal: () => note('told twice to end: ends at once'),
+      onTimeout: () => note('closing took too long: ends without it'),
+    },
+    async ({ err }) => {
+      options.ending?.();
+      const started = await starting;
+      if ('faults' in started) {
+        return;
+      }
+      if (err !== undefined) {
+        started.failed(err);
+      }
+      await started.close();
+    },
+  );
+  return { withdraw: () => handle.uninstall() };
+}
+
+function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
