@@ -60,7 +60,7 @@ export class ContainerPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     // One a call of each start under way, and those are bounded: more than ten is no leak.
-    //setMaxListeners(0, this.#closing.signal);
+    setMaxListeners(0, this.#closing.signal);
     this.#breaker = new Breaker(options.clock);
   }
 
