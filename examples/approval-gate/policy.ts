@@ -28,12 +28,19 @@ export const houseRules: Policy = async ({ code }) => {
   return unusual.length > 0 ? `it imports ${unusual.join(', ')}` : null;
 };
 
-/** Shows the function on the terminal and asks for a yes. */
+/** Shows the function on the terminal and asks for a yes. Input that ends without one is a no. */
 export const askAPerson: Policy = async (draft, { step }) => {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  // A question on an input that has ended is never answered, so its end is waited for too.
+  const gone = new Promise<null>((resolve) => {
+    terminal.once('close', () => resolve(null));
+  });
   console.log(`\n${step}\n\n${draft.code}\nSHA-256 ${draft.code_sha256}`);
-  const said = await terminal.question('Run this function over the data? [y/N] ');
+  const said = await Promise.race([terminal.question('Run this function over the data? [y/N] '), gone]);
   terminal.close();
+  if (said === null) {
+    return 'there was nobody to ask (standard input ended); --yes asks nobody';
+  }
   return /^y(es)?$/i.test(said.trim()) ? null : 'a person said no';
 };
 

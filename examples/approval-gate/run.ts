@@ -24,11 +24,20 @@ if (key === undefined) {
   process.exitCode = 2;
 } else {
   const policy = process.argv.includes('--yes') ? houseRules : all(houseRules, askAPerson);
-  const passage = await throughGate({ url, key }, STEP, policy);
-  console.log(
-    passage.passed
-      ? `${passage.answer.state}: ${JSON.stringify(passage.answer.result ?? passage.answer.failure)}`
-      : `not run: ${passage.why}`,
-  );
-  process.exitCode = passage.passed && passage.answer.state === 'succeeded' ? 0 : 1;
+  try {
+    const passage = await throughGate({ url, key }, STEP, policy);
+    console.log(
+      passage.passed
+        ? `${passage.answer.state}: ${JSON.stringify(passage.answer.result ?? passage.answer.failure)}`
+        : `not run: ${passage.why}`,
+    );
+    process.exitCode = passage.passed && passage.answer.state === 'succeeded' ? 0 : 1;
+  } catch (error) {
+    // A problem of the service, or no service there: one line says what, a stack would only hide it.
+    const { message, cause } = error as Error & { readonly cause?: { readonly code?: string } };
+    console.error(
+      `approval-gate: ${message}${cause?.code === undefined ? '' : ` (${cause.code}) at ${url}`}`,
+    );
+    process.exitCode = 1;
+  }
 }
