@@ -55,7 +55,9 @@ async function take(built: BuiltService, word: string, more: object = {}): Promi
 
 /** The first of the steps. Once it is scraped, what follows adds to series that there are. */
 export async function takeFirstStep(built: BuiltService): Promise<void> {
-  expect(await take(built, 'sum')).toBe('succeeded');
+  const said = built.log.length;
+  const ended = await take(built, 'sum');
+  expect(ended, built.log.slice(said).join('\n')).toBe('succeeded');
 }
 
 /** The others, one after the other: every kind of ending that can be had on demand. */
