@@ -12,12 +12,14 @@ import type {
 } from '../contract/answer.ts';
 import type { ComputationSchema, DraftComputation } from '../contract/computation.ts';
 import type { AdmitRequest, ComputeRequest, PromptRequest, RunRequest } from '../contract/request.ts';
+import type { ProgressEvent } from './events.ts';
 import { type AnswerHead, type Connection, exchange } from './exchange.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { ComputeStepConnectionError, parsed, readProblem } from './problem.ts';
 import { requestText } from './request-text.ts';
 import { resultTextOf } from './result-text.ts';
 
+export type { ProgressEvent } from './events.ts';
 export type { AnswerHead } from './exchange.ts';
 export {
   ComputeStepConnectionError,
@@ -68,6 +70,11 @@ export interface StepOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+export interface ComputeOptions extends StepOptions {
+  /** Told of each phase as it begins, and of each verdict of admission. What it throws ends the call. */
+  readonly onProgress?: ((event: ProgressEvent) => void) | undefined;
+}
+
 /** A Computation as the service answers it, and the text of its result, whose digits nobody rounded. */
 export type ComputationAnswer = Static<typeof ComputationSchema> & { readonly resultText: string | null };
 
@@ -76,7 +83,7 @@ export type ComputationAnswer = Static<typeof ComputationSchema> & { readonly re
  * ComputeStepProblem, no answer ComputeStepConnectionError, an abort the signal's reason.
  */
 export interface Client {
-  compute(request: ComputeRequest, options?: StepOptions): Promise<ComputationAnswer>;
+  compute(request: ComputeRequest, options?: ComputeOptions): Promise<ComputationAnswer>;
   prompt(request: PromptRequest, options?: CallOptions): Promise<PromptAnswer>;
   draft(request: ComputeRequest, options?: StepOptions): Promise<DraftComputation>;
   /** `all`: every refusal, not only the first. */
@@ -101,7 +108,7 @@ export function createClient(options: ClientOptions): Client {
   const call = async (
     operation: Operation,
     sent: { readonly path?: string; readonly body?: object },
-    given: StepOptions = {},
+    given: ComputeOptions = {},
   ): Promise<{ readonly text: string; readonly value: unknown }> => {
     const incoming = await exchange(connection, {
       operation,
@@ -110,6 +117,7 @@ export function createClient(options: ClientOptions): Client {
       body: sent.body === undefined ? null : requestText(sent.body),
       timeoutMs: given.timeoutMs ?? connection.timeoutMs,
       signal: given.signal,
+      onProgress: given.onProgress,
     });
     const { status, headers, text } = incoming;
     given.onAnswer?.({ status, headers });

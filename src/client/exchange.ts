@@ -1,5 +1,6 @@
+import { createEventReader, type ProgressEvent } from './events.ts';
 import type { Operation } from './operations.ts';
-import { ComputeStepConnectionError } from './problem.ts';
+import { ComputeStepConnectionError, parsed } from './problem.ts';
 
 /** What every exchange of a client shares. */
 export interface Connection {
@@ -25,6 +26,8 @@ export interface Outgoing {
   readonly body: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  /** Asks for events, and is told of each phase. What it throws ends the call. */
+  readonly onProgress: ((event: ProgressEvent) => void) | undefined;
 }
 
 export interface Incoming extends AnswerHead {
@@ -42,6 +45,15 @@ export async function exchange(connection: Connection, outgoing: Outgoing): Prom
   const hangUp = () => ending.abort();
   signal?.addEventListener('abort', hangUp, { once: true });
   let late = false;
+  const thrown: unknown[] = [];
+  const tell = (event: ProgressEvent): void => {
+    try {
+      outgoing.onProgress?.(event);
+    } catch (error) {
+      thrown.push(error);
+      throw error;
+    }
+  };
   const timer = setTimeout(() => {
     late = true;
     hangUp();
@@ -50,7 +62,7 @@ export async function exchange(connection: Connection, outgoing: Outgoing): Prom
     const response = await connection.fetch(addressOf(connection.baseUrl, outgoing.path), {
       method: operation.method,
       headers: {
-        accept: 'application/json',
+        accept: outgoing.onProgress === undefined ? 'application/json' : 'text/event-stream',
         ...(operation.key ? { authorization: `Bearer ${connection.apiKey}` } : {}),
         ...(outgoing.body === null ? {} : { 'content-type': 'application/json' }),
         ...outgoing.headers,
@@ -59,9 +71,16 @@ export async function exchange(connection: Connection, outgoing: Outgoing): Prom
       redirect: 'manual',
       signal: ending.signal,
     });
-    const text = await readText(response, connection.answerMaxBytes);
-    return { status: response.status, headers: response.headers, text };
+    const { status, headers } = response;
+    const pieces = piecesOf(response, connection.answerMaxBytes);
+    if (headers.get('content-type')?.startsWith('text/event-stream') === true) {
+      return { ...(await readEvents(pieces, tell, status)), headers };
+    }
+    let text = '';
+    for await (const piece of pieces) text += piece;
+    return { status, headers, text };
   } catch (error) {
+    if (thrown.length > 0) throw thrown[0];
     signal?.throwIfAborted();
     if (late) {
       throw new ComputeStepConnectionError('timeout', `no answer within ${outgoing.timeoutMs} ms`);
@@ -81,16 +100,36 @@ function addressOf(baseUrl: URL, path: string): string {
   return `${baseUrl.origin}${baseUrl.pathname.replace(/\/+$/, '')}${path}`;
 }
 
-/** The body as text; past `maxBytes` the rest is not read. */
-async function readText(response: Response, maxBytes: number): Promise<string> {
-  if (response.body === null) return '';
+/** The status and the text that the answer would have had without events: those of its last one. */
+async function readEvents(
+  pieces: AsyncIterable<string>,
+  onProgress: (event: ProgressEvent) => void,
+  status: number,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const reader = createEventReader(onProgress);
+  for await (const piece of pieces) reader.push(piece);
+  const { last } = reader;
+  if (last === null) {
+    throw new ComputeStepConnectionError('network', 'the events ended before the answer', status);
+  }
+  // A problem that comes when the head of the answer is out has its status in the document.
+  const told =
+    last.kind === 'problem' ? (parsed(last.text) as { status?: unknown } | undefined)?.status : 200;
+  return { status: typeof told === 'number' ? told : 500, text: last.text };
+}
+
+/** The body as text, piece by piece; past `maxBytes` the rest is not read. */
+async function* piecesOf(response: Response, maxBytes: number): AsyncGenerator<string> {
+  if (response.body === null) return;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = response.body.getReader();
-  let text = '';
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return text + decoded(decoder, undefined, response.status);
+    if (done) {
+      yield decoded(decoder, undefined, response.status);
+      return;
+    }
     bytes += value.byteLength;
     if (bytes > maxBytes) {
       throw new ComputeStepConnectionError(
@@ -99,7 +138,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
         response.status,
       );
     }
-    text += decoded(decoder, value, response.status);
+    yield decoded(decoder, value, response.status);
   }
 }
 

@@ -363,6 +363,116 @@ describe('a client', () => {
   });
 });
 
+describe('progress', () => {
+  const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8' };
+  const told = (id: number, more = {}) => JSON.stringify({ id: 'x', elapsed_ms: id, ...more });
+  const event = (name: string, data: string) =>
+    `event: ${name}\n${data
+      .split('\n')
+      .map((line) => `data: ${line}\n`)
+      .join('')}\n`;
+
+  it('is asked for only where somebody is told of it', async () => {
+    await client.compute(step);
+    answers(200, event('computation', '{}'), EVENTS);
+    await client.compute(step, { onProgress: () => {} });
+    expect(received.map(({ headers }) => headers.accept)).toEqual(['application/json', 'text/event-stream']);
+  });
+
+  it('is the phases as they come, and then the answer with its digits', async () => {
+    const stream = [
+      ':\n\n',
+      event('prompt', told(1)),
+      event('model', told(2, { attempt: 1 })),
+      event('admission', told(3, { attempt: 1, admitted: false, rule_id: 'import', line: 2 })),
+      ':\n\n',
+      event('a newer one', told(4)),
+      event('running', told(5)),
+      event('computation', '{"state":"succeeded","result":[9007199254740993,\n"é😀"]}'),
+    ].join('');
+    for (const text of [stream, stream.replaceAll('\n', '\r\n')]) {
+      answer = async (_request, response) => {
+        response.writeHead(200, EVENTS);
+        const bytes = Buffer.from(text);
+        for (let at = 0; at < bytes.length; at += 7) {
+          response.write(bytes.subarray(at, at + 7));
+          await new Promise(setImmediate);
+        }
+        response.end();
+      };
+      const phases: unknown[] = [];
+      const computation = await client.compute(step, { onProgress: (each) => phases.push(each) });
+      expect(phases).toEqual([
+        { phase: 'prompt', id: 'x', elapsed_ms: 1 },
+        { phase: 'model', id: 'x', elapsed_ms: 2, attempt: 1 },
+        {
+          phase: 'admission',
+          id: 'x',
+          elapsed_ms: 3,
+          attempt: 1,
+          admitted: false,
+          rule_id: 'import',
+          line: 2,
+        },
+        { phase: 'running', id: 'x', elapsed_ms: 5 },
+      ]);
+      expect(computation.resultText).toBe('[9007199254740993,\n"é😀"]');
+    }
+  });
+
+  it('is told before the answer is there', async () => {
+    let release = () => {};
+    answer = (_request, response) => {
+      response.writeHead(200, EVENTS).write(event('prompt', told(1)));
+      release = () => response.end(event('computation', '{"state":"failed"}'));
+    };
+    const computation = await client.compute(step, { onProgress: () => release() });
+    expect(computation.state).toBe('failed');
+  });
+
+  it('ends in a problem like any other, before the first event and after it', async () => {
+    const body = '{"status":503,"code":"overloaded","detail":"x","retryable":true,"retry_after_seconds":2}';
+    for (const [status, text, headers] of [
+      [503, body, { 'content-type': 'application/problem+json' }],
+      [200, event('prompt', told(1)) + event('problem', body), EVENTS],
+    ] as const) {
+      answers(status, text, headers);
+      const error = await failure(client.compute(step, { onProgress: () => {} }));
+      expect(error).toBeInstanceOf(ComputeStepProblem);
+      expect(error).toMatchObject({ code: 'overloaded', status: 503, retryAfterSeconds: 2 });
+    }
+  });
+
+  it('that breaks off is a lost connection, and one that is no JSON is no answer', async () => {
+    answers(200, event('prompt', told(1)), EVENTS);
+    expect(await failure(client.compute(step, { onProgress: () => {} }))).toMatchObject({
+      reason: 'network',
+    });
+    answers(200, `event: computation\ndata: {}\n`, EVENTS);
+    expect(await failure(client.compute(step, { onProgress: () => {} }))).toMatchObject({
+      reason: 'network',
+    });
+    answers(200, event('problem', 'x'), EVENTS);
+    expect(await failure(client.compute(step, { onProgress: () => {} }))).toMatchObject({ reason: 'answer' });
+  });
+
+  it('ends the call with what its listener throws', async () => {
+    const own = new Error('of the listener');
+    let hungUp = false;
+    answer = (_request, response) => {
+      response.on('close', () => {
+        hungUp = true;
+      });
+      response.writeHead(200, EVENTS).write(event('prompt', told(1)));
+    };
+    const thrower = () => {
+      throw own;
+    };
+    expect(await failure(client.compute(step, { onProgress: thrower }))).toBe(own);
+    await until(() => hungUp);
+  });
+});
+
 /** Waits for what another end does in its own time; fails by the test's limit. */
 async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 10));
