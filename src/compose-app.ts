@@ -9,6 +9,7 @@ import { closeListener } from './http/close-listener.ts';
 import { createDrain } from './http/drain.ts';
 import { createIdempotencyStore } from './http/idempotency.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http/limits.ts';
+import { EVENT_STREAM_BOUNDS, type EventStreamBounds } from './http/sse.ts';
 import { createBodyReader } from './json/read.ts';
 import type { Meter } from './metering/permit.ts';
 import type { ModelConfig } from './model/choose.ts';
@@ -22,6 +23,7 @@ import { FunctionCache } from './step/function-cache.ts';
 import type { StepObserver } from './step/observer.ts';
 import type { StepBounds } from './step/ports.ts';
 import { createStep } from './step/step.ts';
+import type { Tracing } from './telemetry/tracing.ts';
 import type { Tenants } from './tenants.ts';
 
 /** Held answers with an Idempotency-Key, over all tenants. */
@@ -41,6 +43,10 @@ export interface AppPorts {
   /** The default model; null where every caller or tenant names its own. */
   readonly operatorModel: ModelConfig | null;
   readonly version: string;
+  /** Null, or left out: nothing is traced. */
+  readonly tracing?: Tracing | null;
+  /** Bounds of streams of events; the usual ones if left out. */
+  readonly events?: EventStreamBounds;
 }
 
 /** The settings that the application itself works under. */
@@ -121,6 +127,8 @@ export async function composeApp(
     observer,
     bounds,
     version,
+    tracing: ports.tracing ?? null,
+    events: ports.events ?? EVENT_STREAM_BOUNDS,
     ui: settings.UI === 'on',
     idempotency: { store: createIdempotencyStore({ clock, ttlMs, maxBytes: IDEMPOTENCY_MAX_BYTES }), ttlMs },
     bodyMaxBytes: settings.BODY_MAX_BYTES,

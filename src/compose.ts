@@ -3,6 +3,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { composeApp } from './compose-app.ts';
 import { readParts, type StartFaults } from './compose-parts.ts';
 import { engineSandbox } from './compose-sandbox.ts';
+import { openTracing } from './compose-traces.ts';
 import type { Config } from './config.ts';
 import { closeListener } from './http/close-listener.ts';
 import { buildMetricsApp } from './http/metrics-app.ts';
@@ -81,6 +82,7 @@ export async function composeService(
   const meter = wrap.meter?.(ownMeter) ?? ownMeter;
   const ownSandbox = sandboxOf(config, pack, clock, observer);
   const sandbox = wrap.sandbox?.(ownSandbox) ?? ownSandbox;
+  const tracing = await openTracing(config, version, clock, log);
   const model = createWebhookModel({
     timeoutMs: config.MODEL_TIMEOUT_SECONDS * 1000,
     allowedHosts: config.MODEL_ALLOWED_HOSTS,
@@ -88,7 +90,7 @@ export async function composeService(
     onOutcome: observer.modelRequest,
   });
   const { app, ready, close } = await composeApp(
-    { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version },
+    { sandbox, meter, model, clock, observer, pack, tenants, operatorModel, version, tracing },
     config,
   );
   const quotas = quotaGauges(meter, tenants, observer, clock);
@@ -121,6 +123,7 @@ export async function composeService(
       await Promise.all([sandbox.close(), model.close(), closeListener(metricsApp, LAST_SCRAPE_MS)]);
       tenants.close();
       await meter.close();
+      await tracing?.close();
       log.info('stopped');
     },
   };

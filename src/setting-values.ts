@@ -76,6 +76,41 @@ export function webUrl(value: string): string {
   return value;
 }
 
+export function otlpEndpoint(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new Error('must be a full http or https URL, such as http://collector:4318');
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new Error('must not hold a user name, password or query; use OTEL_EXPORTER_OTLP_HEADERS');
+  }
+  return value;
+}
+
+/** Pairs as in W3C Baggage, which is how OpenTelemetry writes header lists; names in lower case. */
+export function headerList(value: string): Readonly<Record<string, string>> {
+  const pairs = value.split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, name = '', encoded = ''] =
+        /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      const decoded = percentDecoded(encoded);
+      if (name === '' || decoded === null || !/^[\x20-\x7e]+$/.test(decoded)) {
+        throw new Error('must be name=value pairs with commas between them, values percent-encoded ASCII');
+      }
+      return [name.toLowerCase(), decoded];
+    }),
+  );
+}
+
+function percentDecoded(value: string): string | null {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return null;
+  }
+}
+
 export function engineHost(value: string): string {
   try {
     parseEngineAddress(value);

@@ -32,6 +32,7 @@ const ADAPTERS = [
   'metering/sql-ledger.ts',
   'telemetry/metrics.ts',
   'telemetry/logger.ts',
+  'telemetry/traces.ts',
 ];
 
 /** Files beside the rooms, which any room may use. */
@@ -43,6 +44,7 @@ const ROOTS = [
   'compose-sandbox.ts',
   'compose-sandboxd.ts',
   'compose-doctor.ts',
+  'compose-traces.ts',
   'main.ts',
 ];
 
@@ -157,7 +159,16 @@ describe('the laws of the code', () => {
   });
 
   it('keeps frameworks and engines out of the pipeline', () => {
-    const kept = ['fastify', 'dockerode', 'pino', 'prom-client', 'undici', 'kysely', 'libsql'];
+    const kept = [
+      'fastify',
+      'dockerode',
+      'pino',
+      'prom-client',
+      'undici',
+      'kysely',
+      'libsql',
+      '@opentelemetry/api',
+    ];
     expect(
       offenders(({ room, imports }) =>
         room === 'step' ? imports.filter((name) => kept.includes(name)) : [],
@@ -174,6 +185,10 @@ describe('the laws of the code', () => {
       pg: ['metering'],
       'prom-client': ['telemetry'],
       pino: ['telemetry'],
+      '@opentelemetry/api': ['telemetry'],
+      '@opentelemetry/exporter-trace-otlp-http': ['telemetry'],
+      '@opentelemetry/resources': ['telemetry'],
+      '@opentelemetry/sdk-trace-base': ['telemetry'],
       'web-tree-sitter': ['admission'],
       fastify: ['http'],
     };

@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { v7 } from 'uuid';
 import { elapsedMs } from '../clock.ts';
 import { faultChecker } from '../contract/faults.ts';
-import { problem } from '../contract/problem.ts';
+import { acceptProblem } from './accept.ts';
 import { answerErrors } from './answer-errors.ts';
 import { createCalls } from './call.ts';
 import { boundConnections, type Connections } from './connections.ts';
@@ -12,10 +12,11 @@ import { answerUnparsed, ProblemError, problemOf, sendProblem } from './errors.t
 import { keepInWork } from './in-work.ts';
 import { byteBudget, tenantSlots } from './inflight.ts';
 import { limitListener, listenerOptions } from './listener.ts';
-import { acceptsJson, routeTable } from './negotiate.ts';
+import { routeTable } from './negotiate.ts';
 import { NAMED_SCHEMAS, openApiHead } from './openapi.ts';
 import { invalid } from './read-body.ts';
 import { bodyFormProblem } from './request-head.ts';
+import { requestSpans } from './request-spans.ts';
 import { capabilitiesRoute } from './routes/capabilities.get.ts';
 import { computeRoute } from './routes/compute.post.ts';
 import { admitRoute } from './routes/compute-admit.post.ts';
@@ -70,6 +71,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
 }
 
 async function versionOne(v1: FastifyInstance, deps: AppDeps, connections: Connections): Promise<void> {
+  const spans = requestSpans(deps.tracing, deps.observer);
   const calls = createCalls(
     deps.tenants,
     tenantSlots(),
@@ -81,19 +83,21 @@ async function versionOne(v1: FastifyInstance, deps: AppDeps, connections: Conne
       throw new ProblemError(STOPPING);
     }
     await calls.authorize(http);
+    spans.begin(http, reply, calls.tenantOf(http).id);
     keepInWork(http, reply, deps, connections);
     const form = http.method === 'POST' ? bodyFormProblem(http.headers) : null;
     if (form !== null) {
       throw new ProblemError(form);
     }
-    if (!acceptsJson(http.headers.accept)) {
-      throw new ProblemError(problem('not_acceptable', 'Accept application/json.'));
+    const unacceptable = acceptProblem(http.headers.accept, http.routeOptions.url ?? '');
+    if (unacceptable !== null) {
+      throw new ProblemError(unacceptable);
     }
     if (http.method === 'POST') {
       await calls.admit(http, reply);
     }
   });
-  const route = { ...deps, calls };
+  const route = { ...deps, calls, spans };
   computeRoute(v1, route);
   promptRoute(v1, route);
   draftRoute(v1, route);

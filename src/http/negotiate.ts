@@ -1,18 +1,3 @@
-/** Whether an Accept header lets the answer be JSON: absent, a wildcard, or JSON by name. */
-export function acceptsJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept.trim() === '') {
-    return true;
-  }
-  return accept.split(',').some((range) => {
-    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const refused = parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    return (
-      !refused &&
-      ['*/*', 'application/*', 'application/json', 'application/problem+json'].includes(type ?? '')
-    );
-  });
-}
-
 /** Remembers which methods each route pattern takes, so that another method is a 405 and not a 404. */
 export interface RouteTable {
   add(pattern: string, methods: readonly string[]): void;

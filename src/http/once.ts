@@ -13,22 +13,26 @@ export interface OnceAnswer {
   readonly keep: boolean;
 }
 
+/** Sends what a request came to, with further headers beside its own. */
+export type SendAnswer = (answer: HttpAnswer, more?: Readonly<Record<string, string>>) => FastifyReply;
+
 /** Printable ASCII; the quotes that the draft asks for may be there or not. */
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
  * Does the work of a request once for an Idempotency-Key: a repeated key with the same body gets the same answer,
- * in flight 409, with another body 422. Without the header the work is simply done.
+ * in flight 409, with another body 422. Without the header the work is simply done. `send` is how an answer goes out.
  */
 export async function once(
   deps: RouteDeps,
   http: FastifyRequest,
   reply: FastifyReply,
   work: (idempotency: StepRequest['idempotency']) => Promise<OnceAnswer>,
+  send: SendAnswer = (answer, more) => sendAnswer(reply, answer, more),
 ): Promise<FastifyReply> {
   const key = http.headers['idempotency-key'];
   if (key === undefined) {
-    return sendAnswer(reply, (await work(null)).answer);
+    return send((await work(null)).answer);
   }
   if (typeof key !== 'string' || !KEY.test(key)) {
     return sendProblem(reply, BAD_KEY);
@@ -43,13 +47,13 @@ export async function once(
     case 'reused':
       return sendProblem(reply, REUSED);
     case 'replay':
-      return sendAnswer(reply, state.answer, { 'idempotency-replayed': 'true' });
+      return send(state.answer, { 'idempotency-replayed': 'true' });
     case 'first': {
       let kept: HttpAnswer | null = null;
       try {
         const { answer, keep } = await work({ digest: keyDigest(tenant, key), ttlMs });
         kept = keep ? answer : null;
-        return sendAnswer(reply, answer);
+        return send(answer);
       } finally {
         // A fault frees the key here; where its run counted, the ledger still knows the key.
         state.finish(kept);

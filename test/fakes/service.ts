@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { type AppSettings, composeApp } from '../../src/compose-app.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
+import { EVENT_STREAM_BOUNDS, type EventStreamBounds } from '../../src/http/sse.ts';
 import { createMeter } from '../../src/metering/meter.ts';
 import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
 import { sqliteDialect } from '../../src/metering/sqlite-dialect.ts';
@@ -18,6 +19,7 @@ import {
   nullObserver,
   type StepObserver,
 } from '../../src/step/observer.ts';
+import type { Tracing } from '../../src/telemetry/tracing.ts';
 import { createKey, openTenants } from '../../src/tenants.ts';
 import { type FakeSandbox, fakeSandbox } from './sandbox.ts';
 import {
@@ -44,6 +46,9 @@ export interface TestServiceOptions {
   readonly clock?: Clock;
   readonly cacheEntries?: number;
   readonly version?: string;
+  readonly tracing?: Tracing;
+  /** Bounds of streams of events that differ from the usual ones. */
+  readonly events?: Partial<EventStreamBounds>;
   readonly ui?: AppSettings['UI'];
 }
 
@@ -152,6 +157,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       tenants,
       operatorModel: options.operatorModel === undefined ? { url: model.url } : options.operatorModel,
       version: options.version ?? '0.0.0-test',
+      tracing: options.tracing ?? null,
+      events: { ...EVENT_STREAM_BOUNDS, ...options.events },
     },
     {
       ...SETTINGS,

@@ -64,6 +64,13 @@ describe('settings', () => {
     ]);
   });
 
+  it('take headers for traces as OpenTelemetry writes them', () => {
+    expect(load({}).OTEL_EXPORTER_OTLP_HEADERS).toEqual({});
+    expect(
+      load({ OTEL_EXPORTER_OTLP_HEADERS: ' Authorization=Basic%20YQ==, x-scope = a%2Cb ,' }),
+    ).toMatchObject({ OTEL_EXPORTER_OTLP_HEADERS: { authorization: 'Basic YQ==', 'x-scope': 'a,b' } });
+  });
+
   it.each([
     ['PORT', '80a'],
     ['PORT', '-1'],
@@ -88,6 +95,14 @@ describe('settings', () => {
     ['MODEL_ALLOWED_HOSTS', 'models.internal'],
     ['MODEL_SIGNING_SECRET', 'short'],
     ['MODEL_AUTHORIZATION', 'a\nb'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://collector:4317'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:pass@collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318?key=x'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a b=c'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b%0d%0ac: d'],
   ])('refuse %s=%j by name', (name, value) => {
     expect(faults({ [name]: value })).toMatch(new RegExp(`^${name} must`));
   });

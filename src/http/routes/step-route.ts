@@ -4,29 +4,47 @@ import { validTraceparent } from '../../contract/traceparent.ts';
 import type { StepAnswer } from '../../step/answer.ts';
 import type { DraftAnswer } from '../../step/draft.ts';
 import type { StepRequest } from '../../step/request.ts';
+import { combineWatches, type StepWatch } from '../../step/watch.ts';
+import { answerForm } from '../accept.ts';
 import type { RouteDeps } from '../deps.ts';
 import { encodeComputation } from '../encode.ts';
-import { problemAnswer } from '../errors.ts';
+import { problemAnswer, problemOf } from '../errors.ts';
 import { underDeadline } from '../hang-up.ts';
 import { type OnceAnswer, once } from '../once.ts';
+import { createProgress, type Progress } from '../progress.ts';
 import { rateLimitHeaders } from '../rate-limit.ts';
 import type { Call, ReadStep, StepReader } from '../steps.ts';
 
 type ReadStepFrom = (deps: StepReader, call: Call, signal: AbortSignal) => Promise<ReadStep | Problem>;
 
 /** What is done with a step once it is read. */
-type Take = (request: StepRequest, signal: AbortSignal) => Promise<StepAnswer | DraftAnswer | Problem>;
+type Take = (
+  request: StepRequest,
+  signal: AbortSignal,
+  watch?: StepWatch,
+) => Promise<StepAnswer | DraftAnswer | Problem>;
 
-/** Reads a step out of the body, takes it, and answers what it came to; one deadline over all of it. */
-export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take) {
-  return (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    underDeadline(reply, deps, (deadline) =>
-      once(deps, http, reply, async (idempotency) => {
+/**
+ * Reads a step out of the body, takes it, and answers what it came to; one deadline over all of it. `events`: whether
+ * the answer may be a stream of them.
+ */
+export function stepHandler(
+  deps: RouteDeps,
+  readStep: ReadStepFrom,
+  take: Take,
+  { events = false }: { readonly events?: boolean } = {},
+) {
+  return (http: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const span = deps.spans.of(http);
+    const asked = events && answerForm(http.headers.accept) === 'event-stream';
+    const progress = asked ? createProgress(reply, http.id, deps.clock, deps.events) : null;
+    const answered = underDeadline(reply, deps, (deadline) => {
+      const work = async (idempotency: StepRequest['idempotency']): Promise<OnceAnswer> => {
         const call = {
           id: http.id,
           tenant: deps.calls.tenantOf(http),
           http,
-          traceparent: validTraceparent(http.headers.traceparent),
+          traceparent: span?.traceparent ?? validTraceparent(http.headers.traceparent),
           idempotency,
         };
         const read = await readStep(deps.stepReader, call, deadline.signal);
@@ -34,12 +52,28 @@ export function stepHandler(deps: RouteDeps, readStep: ReadStepFrom, take: Take)
           return answerOf(deadline.told(read));
         }
         deadline.shorten(read.timeoutMs);
-        const end = await take(read.request, deadline.signal);
+        const watches = [progress?.watch(), span?.watch()].filter((watch) => watch !== undefined);
+        const end = await take(read.request, deadline.signal, combineWatches(...watches));
         // Beside the answer, not in it: an answer that is kept for its key would tell an old quota.
         reply.headers(rateLimitHeaders(end, deps.clock.now()));
         return answerOf(deadline.told(end));
-      }),
-    );
+      };
+      return once(deps, http, reply, work, progress?.answer);
+    });
+    return progress === null ? answered : answered.catch((error) => endFailed(deps, http, progress, error));
+  };
+}
+
+/** What is thrown once the head of the answer is out can only be told in an event. */
+function endFailed(deps: RouteDeps, http: FastifyRequest, progress: Progress, error: unknown): FastifyReply {
+  if (!progress.begun) {
+    throw error;
+  }
+  const what = problemOf(error, deps.bodyMaxBytes);
+  if (what.code === 'internal_error') {
+    deps.observer.unexpected('http', error, http.id);
+  }
+  return progress.answer(problemAnswer({ ...what, extra: { ...what.extra, id: http.id } }));
 }
 
 function answerOf(end: StepAnswer | DraftAnswer | Problem): OnceAnswer {

@@ -1,23 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsJson, routeTable } from '../../../src/http/negotiate.ts';
-
-describe('acceptsJson', () => {
-  it.each([
-    [undefined, true],
-    ['', true],
-    ['*/*', true],
-    ['application/json', true],
-    ['text/html, application/json;q=0.5', true],
-    ['application/*;q=0.1', true],
-    ['application/problem+json', true],
-    ['text/csv', false],
-    ['application/json;q=0', false],
-    ['application/json; q=0.000', false],
-    ['application/jsonx', false],
-  ])('%j is %s', (accept, expected) => {
-    expect(acceptsJson(accept)).toBe(expected);
-  });
-});
+import { routeTable } from '../../../src/http/negotiate.ts';
 
 describe('routeTable', () => {
   it('knows the methods of a path by its pattern, dots and parameters included', () => {

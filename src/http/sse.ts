@@ -1,0 +1,88 @@
+import type { ServerResponse } from 'node:http';
+
+/** What bounds one stream of events. */
+export interface EventStreamBounds {
+  /** A comment goes out after so long, so that no proxy takes the connection for dead. */
+  readonly heartbeatMs: number;
+  /** Bytes that may wait for a client that does not read. Past it, before the last event, it is cut off. */
+  readonly unreadMaxBytes: number;
+  /** How long the last event may wait without a byte of it being taken; then the client is cut off. */
+  readonly lastEventMs: number;
+}
+
+/**
+ * Events of a few hundred bytes and the system's own buffers: whoever has not read for that long is not there. The
+ * last event is not held against it, as it is as large as the answer would be as JSON.
+ */
+export const EVENT_STREAM_BOUNDS: EventStreamBounds = {
+  heartbeatMs: 15_000,
+  unreadMaxBytes: 64 * 1024,
+  lastEventMs: 60_000,
+};
+
+/**
+ * A client that has ended its sending side may read on or be gone, which looks the same: what is written to one who
+ * is gone has the connection reset. The first look only makes the other side tell.
+ */
+const LOOKS_AFTER_MS = [0, 250];
+
+/** Server-sent events to one client. After `end`, and once the client is gone, nothing more is written. */
+export interface EventStream {
+  send(event: string, data: string): void;
+  /** The last event. */
+  end(event: string, data: string): void;
+}
+
+/** Begins a stream (HTML Standard, section 9.2) with its head and further headers; heartbeats until it ends. */
+export function openEventStream(
+  raw: ServerResponse,
+  headers: Readonly<Record<string, number | string | string[] | undefined>>,
+  bounds: EventStreamBounds,
+): EventStream {
+  const write = (text: string): void => {
+    if (raw.destroyed || raw.writableEnded) {
+      return;
+    }
+    raw.write(text);
+    if (raw.writableLength > bounds.unreadMaxBytes) {
+      raw.destroy();
+    }
+  };
+  const beat = (): void => write(':\n\n');
+  const heartbeat = setInterval(beat, bounds.heartbeatMs);
+  const looks: NodeJS.Timeout[] = [];
+  const look = (): void => {
+    looks.push(...LOOKS_AFTER_MS.map((ms) => setTimeout(beat, ms)));
+  };
+  const { socket } = raw;
+  socket?.once('end', look);
+  raw.once('close', () => {
+    clearInterval(heartbeat);
+    looks.forEach(clearTimeout);
+    socket?.off('end', look);
+  });
+  raw.writeHead(200, {
+    ...headers,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // Some proxies hold an answer back until it is whole, unless told not to.
+    'x-accel-buffering': 'no',
+  });
+  return {
+    send: (event, data) => write(eventText(event, data)),
+    end: (event, data) => {
+      clearInterval(heartbeat);
+      if (raw.destroyed || raw.writableEnded) {
+        return;
+      }
+      raw.setTimeout(bounds.lastEventMs, () => raw.destroy());
+      raw.end(eventText(event, data));
+    },
+  };
+}
+
+/** One event. Each line of the data gets a line of its own; a client joins them with LF. */
+export function eventText(event: string, data: string): string {
+  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+  return `event: ${event}\n${lines.join('')}\n`;
+}
