@@ -94,7 +94,7 @@ describe('the page', () => {
     expect(names(codes.problems)).toEqual(Object.keys(PROBLEMS));
     expect(codes.failures[1]).toEqual({
       code: 'exception',
-      meaning: 'The function raised an exception. The run counts.',
+      meaning: 'The function raised an exception. Counts: yes.',
     });
     expect(codes.problems[0].meaning).toBe('HTTP 400. The request is not valid.');
   });

@@ -138,12 +138,14 @@ function resultBox(result, type) {
     [shown],
   );
   return element('div', { class: 'result-box' }, [
-    element('h3', {}, ['Result ', element('span', { class: 'muted' }, [type])]),
+    element('div', { class: 'head' }, [
+      element('h3', {}, ['Result ', element('span', { class: 'muted' }, [type])]),
+      copyButton('result', () => result),
+    ]),
     pre,
     ...(whole
       ? []
       : [element('p', { class: 'hint' }, [`The first ${MAX_SHOWN} of ${result.length} characters.`])]),
-    copyButton('result', () => result),
   ]);
 }
 

@@ -86,7 +86,9 @@ function remarkBox({ line, column, title, text }) {
   const place = line === null ? '' : column === null ? `line ${line}` : `line ${line}, column ${column}`;
   return element('p', { class: 'remark' }, [
     element('strong', {}, [title]),
+    ' ',
     element('span', { class: 'place' }, [place]),
+    ' ',
     element('span', { class: 'words' }, [text]),
   ]);
 }

@@ -101,7 +101,7 @@ function codeTables(): string {
   return JSON.stringify({
     failures: Object.entries(FAILURES).map(([code, { message, counts, retryable }]) => ({
       code,
-      meaning: `${message} ${counts ? 'The run counts.' : 'Nothing is counted.'}${again(retryable)}`,
+      meaning: `${message} Counts: ${counts ? 'yes' : 'no'}.${again(retryable)}`,
     })),
     problems: Object.entries(PROBLEMS).map(([code, { status, title, retryable }]) => ({
       code,
