@@ -74,10 +74,9 @@ export function unstartedProblem(report: UnstartedReport, fn: AdmittedFunction):
     case 'sandbox_unavailable':
       return null;
     case 'overloaded':
-      // The model has been paid: with its function in hand the caller can finish without asking again.
       return problem('overloaded', 'Every place is taken; send this function to /v1/compute/run later.', {
         retryAfterSeconds: 1,
-        extra: { code_sha256: fn.sha256, function: { code: fn.text } },
+        extra: inHand(fn),
         cause,
       });
     case 'ledger_unavailable':
@@ -87,6 +86,14 @@ export function unstartedProblem(report: UnstartedReport, fn: AdmittedFunction):
       });
     case 'deadline_exceeded':
     case 'cancelled':
-      return problem('deadline_exceeded', 'The deadline passed before the function could be run.', { cause });
+      return problem('deadline_exceeded', 'The deadline passed before the function could be run.', {
+        extra: inHand(fn),
+        cause,
+      });
   }
+}
+
+/** The model has been paid: with its function in hand the caller can finish by `/v1/compute/run`, asking nobody. */
+function inHand(fn: AdmittedFunction) {
+  return { code_sha256: fn.sha256, function: { code: fn.text } };
 }
