@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { type AppSettings, composeApp } from '../../src/compose-app.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
+import { HTTP_LIMITS, type HttpLimits } from '../../src/http/limits.ts';
 import { EVENT_STREAM_BOUNDS, type EventStreamBounds } from '../../src/http/sse.ts';
 import { createMeter } from '../../src/metering/meter.ts';
 import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
@@ -46,6 +47,8 @@ export interface TestServiceOptions {
   readonly clock?: Clock;
   readonly cacheEntries?: number;
   readonly version?: string;
+  /** Limits of connections that differ from the usual ones. */
+  readonly limits?: Partial<HttpLimits>;
   readonly tracing?: Tracing;
   /** Bounds of streams of events that differ from the usual ones. */
   readonly events?: Partial<EventStreamBounds>;
@@ -170,6 +173,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ...(options.timeoutSeconds === undefined ? {} : { REQUEST_TIMEOUT_SECONDS: options.timeoutSeconds }),
       ...(options.cacheEntries === undefined ? {} : { FUNCTION_CACHE_ENTRIES: options.cacheEntries }),
     },
+    { ...HTTP_LIMITS, ...options.limits },
   );
   const authorization = `Bearer ${key}`;
   const answerOf = (response: { statusCode: number; body: string; headers: object }): TestAnswer => ({
