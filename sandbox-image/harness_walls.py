@@ -59,6 +59,7 @@ def load_modules(table):
 def build_walls(table, loaded, builtin_names):
     """Raises the walls; answers the `__builtins__` for the function. Nothing can be imported from disk after it."""
     facades = _facades(table, loaded)
+    _narrow_deepcopy(facades)
     real_import = builtins.__import__
     _grant()
     _patch_dataclasses()
@@ -75,6 +76,7 @@ def build_walls(table, loaded, builtin_names):
     offered["type"] = builtins.type = one_argument_type
     offered["__import__"] = builtins.__import__ = guarded_import
     _close_importing()
+    _forget_modules()
     for name in (*WALLED, "__loader__", "__spec__"):
         builtins.__dict__.pop(name, None)
     return offered
@@ -101,6 +103,19 @@ def _facade(module, members):
         if hasattr(module, member):
             facade.__dict__[member] = getattr(module, member)
     return facade
+
+
+def _narrow_deepcopy(facades):
+    """deepcopy of one value. Its memo would be asked for the copies, and could answer with any class and state."""
+    names = facades["copy"].__dict__ if "copy" in facades else {}
+    real_deepcopy = names.get("deepcopy")
+    if real_deepcopy is None:
+        return
+
+    def deepcopy(value, /):
+        return real_deepcopy(value)
+
+    names["deepcopy"] = _bare(deepcopy)
 
 
 def _guarded_import(facades, real_import):
@@ -205,5 +220,14 @@ def _close_importing():
             if callable(value) and name not in _POSIX_KEPT and not isinstance(value, type):
                 del module.__dict__[name]
     for module_name in ("io", "_io", "codecs"):
-        for name in ("open", "open_code"):
+        for name in ("open", "open_code", "FileIO"):
             sys.modules[module_name].__dict__.pop(name, None)
+
+
+def _forget_modules():
+    """The harness's own modules and the list of all objects are not in the interpreter's table any more."""
+    for name in list(sys.modules):
+        if name == "gc" or name.startswith("harness"):
+            del sys.modules[name]
+    # Python expects one of this name.
+    sys.modules["__main__"] = ModuleType("__main__")

@@ -3,20 +3,18 @@ export const compute = (...lines: string[]): string =>
   `def compute(data):\n${lines.map((line) => `    ${line}\n`).join('')}`;
 
 /**
- * A function that admission would refuse: it walks from a tuple to the harness's own modules. What it does with
- * them is `lines`; `write(OUT, …)` writes to the frame channel, `leave(code)` ends the process, `found` has every
- * loaded module by its name.
+ * A function that admission would refuse: it walks from a tuple to the harness's own functions. What it does with
+ * them is `lines`; `write(OUT, …)` writes to the frame channel, `leave(code)` ends the process, `channel` has the names
+ * of the harness's channel, `found` every loaded module by its name.
  */
 export const escaped = (...lines: string[]): string =>
   compute(
-    'for cls in ().__class__.__base__.__subclasses__():',
-    '    try:',
-    '        found = cls.__init__.__globals__["sys"].modules',
-    '        break',
-    '    except (AttributeError, KeyError):',
-    '        continue',
-    'write = found["harness_channel"].write',
-    'leave = found["__main__"]._exit',
+    'classes = {cls.__name__: cls for cls in ().__class__.__base__.__subclasses__()}',
+    'channel = classes["Channel"].__init__.__globals__',
+    'main = classes["Printed"].__init__.__globals__',
+    'found = main["sys"].modules',
+    'write = channel["write"]',
+    'leave = main["_exit"]',
     'OUT = 3',
     'def frame(header, result):',
     '    payload = len(header).to_bytes(4, "big") + header + result',

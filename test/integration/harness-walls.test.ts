@@ -5,6 +5,16 @@ const body = (...lines: string[]) => `def compute(data):\n${lines.map((line) => 
 /** Every class there is, as an escape would walk them. */
 const CLASSES = '().__class__.__base__.__subclasses__()';
 
+/** Every loaded module by its name, as an escape would come to them by way of a class. */
+const MODULES_OF_A_CLASS = [
+  `for cls in ${CLASSES}:`,
+  '    try:',
+  '        modules = cls.__init__.__globals__["sys"].modules',
+  '    except (AttributeError, KeyError):',
+  '        continue',
+];
+const loaded = (expression: string) => body(...MODULES_OF_A_CLASS, `return str(${expression})`);
+
 /** Functions that admission refuses, run without it: what stops each in the sandbox. */
 const WALLED: readonly (readonly [string, string, string])[] = [
   ['import os', body('import os', 'return os.getcwd()'), 'ImportError'],
@@ -96,6 +106,14 @@ const WALLED: readonly (readonly [string, string, string])[] = [
     )}`,
     'ModuleNotFoundError',
   ],
+  ['a memo for deepcopy', `import copy\n${body('return copy.deepcopy([1], {})')}`, 'TypeError'],
+  ['a memo by its name', `from copy import deepcopy\n${body('return deepcopy([1], memo={})')}`, 'TypeError'],
+  ...['gc', 'harness_walls', 'harness_channel', 'harness_encoder', 'harness_names', 'harness_grants'].map(
+    (name) => [`${name} among the loaded modules`, loaded(`modules["${name}"]`), 'KeyError'] as const,
+  ),
+  ['the harness as the main module', loaded('modules["__main__"]._exit'), 'AttributeError'],
+  ['files by the name of their class', loaded('modules["_io"].FileIO'), 'AttributeError'],
+  ['files by the name of their class in io', loaded('modules["io"].FileIO'), 'AttributeError'],
   [
     'source text as the name of a dataclass field',
     `from dataclasses import dataclass\n${body(
@@ -121,6 +139,10 @@ const WALLED: readonly (readonly [string, string, string])[] = [
 
 test.each(WALLED)('a function that admission let through does not get %s', async (_name, code, exception) => {
   expect((await runJob(code)).header).toMatchObject({ status: 'raised', exception });
+});
+
+test('the loaded modules are found by way of a class, where nothing else stops it', async () => {
+  expect((await runJob(loaded('sorted(modules)[0]'))).header).toMatchObject({ status: 'returned' });
 });
 
 test('text that the standard library executes does not get what is walled', async () => {

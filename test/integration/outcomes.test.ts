@@ -99,7 +99,7 @@ describe.each(SANDBOX_SHAPES)('a sandbox that is $shape', ({ open }) => {
         compute('import re', 'return re.match("(a+)+$", "a" * 64 + "b")'),
       ],
       ['is inside one call of C code', compute('return sum(range(10**12))')],
-      ['waits for input', escaped('while True:', '    found["harness_channel"].readv(0, [bytearray(1)])')],
+      ['waits for input', escaped('while True:', '    channel["readv"](0, [bytearray(1)])')],
     ])('because it %s is killed at its limit, and the engine says what it used', async (_what, code) => {
       const { report, ms } = await runOf(code);
       expect(report).toMatchObject({
