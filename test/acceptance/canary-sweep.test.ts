@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKey } from '../../src/tenants.ts';
 import { createCanaries } from '../fakes/canaries.ts';
 import { engineTraces, filesChangedSince, followEngineEvents } from '../fakes/engine-traces.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../fakes/otlp-receiver.ts';
 import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
 import { modelAnswer, type ScriptedAnswer, type ScriptedRequest } from '../fakes/scripted-model.ts';
 
@@ -160,6 +161,7 @@ function bodyOf(instruction: string, more: object = {}, records = data): string 
 
 const started = Date.now();
 let built: BuiltService;
+let receiver: OtlpReceiver;
 let folder: string;
 let keys: Record<'plain' | 'spent' | 'detail' | 'url', string>;
 let authorized: RequestInit;
@@ -186,6 +188,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'tenants.json'), JSON.stringify({ tenants: entries }));
   const scratch = mkdtempSync(join(folder, 'tmp-'));
   events = followEngineEvents();
+  receiver = await startOtlpReceiver();
   built = await startBuiltService({
     env: {
       TENANTS_FILE: join(folder, 'tenants.json'),
@@ -196,6 +199,7 @@ beforeAll(async () => {
       RESULT_MAX_BYTES: '65536',
       BODY_MAX_BYTES: String(BODY_MAX_BYTES),
       MODEL_TIMEOUT_SECONDS: '3',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
     },
     answer: (request) => {
       const index = Number(/path (\d+) of/.exec(request.user)?.[1] ?? -1);
@@ -208,6 +212,7 @@ beforeAll(async () => {
   await built.ready();
 });
 afterAll(async () => {
+  await receiver?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -531,6 +536,11 @@ describe('after all of it', () => {
       log: Buffer.from(built.log.join('\n')),
       stderr: Buffer.from(stderr.join('')),
       metrics: Buffer.from(metrics),
+      traces: Buffer.concat(
+        receiver.exports.map(({ headers, body }) =>
+          Buffer.concat([Buffer.from(JSON.stringify(headers)), body]),
+        ),
+      ),
       ledger,
       events: Buffer.from(await events.stop()),
       usage: Buffer.from(usage),
@@ -541,6 +551,7 @@ describe('after all of it', () => {
       webhook: 'path 0 of',
       log: '"level":10',
       metrics: 'compute_runs_total',
+      traces: 'result_not_json',
       ledger: 'result_not_json',
       usage: 'result_not_json',
       events: 'compute-step.instance',
