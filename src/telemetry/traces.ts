@@ -40,6 +40,7 @@ export interface TracingOptions {
 export interface TracingBounds {
   /** Ended spans that wait; past it new ones are dropped. A step has six to a dozen, of about a kilobyte each. */
   readonly queuedSpans: number;
+  /** Written as one text at once: as many take a few milliseconds. */
   readonly batchSpans: number;
   /** How long a span waits for others at most. */
   readonly delayMs: number;
@@ -51,7 +52,7 @@ export interface TracingBounds {
 
 const BOUNDS: TracingBounds = {
   queuedSpans: 2048,
-  batchSpans: 512,
+  batchSpans: 256,
   delayMs: 2000,
   exportMs: 5000,
   closeMs: 3000,
@@ -200,8 +201,7 @@ function parentOf(traceparent: string | null): Context {
     : trace.setSpanContext(ROOT_CONTEXT, {
         traceId: caller.traceId,
         spanId: caller.parentId,
-        // Of the flags only "sampled" is known to this version.
-        traceFlags: caller.flags & 1,
+        traceFlags: caller.flags,
         isRemote: true,
       });
 }

@@ -181,6 +181,19 @@ describe('a problem', () => {
     expect((await eventsOf(step)).answer.status).toBe(503);
   });
 
+  it('of the service itself is an ordinary one before the step has begun', async () => {
+    const sandbox = {
+      ...fakeSandbox(),
+      readiness: async () => {
+        throw new Error('canary');
+      },
+    };
+    await start({ sandbox });
+    const { answer } = await eventsOf(step);
+    expect([answer.status, answer.json.code]).toEqual([500, 'internal_error']);
+    expect(service.unexpected).toHaveLength(1);
+  });
+
   it('that comes later is the last event, with what it is as JSON', async () => {
     await start({ answer: () => ({ status: 400 }) });
     const { answer, events } = await eventsOf(step);
