@@ -83,6 +83,8 @@ export function openEventStream(
 
 /** One event. Each line of the data gets a line of its own; a client joins them with LF. */
 export function eventText(event: string, data: string): string {
-  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
+  // Looked for first: a result of megabytes in one line, which is the usual one, is not worth a regular expression.
+  const broken = data.includes('\n') || data.includes('\r');
+  const lines = (broken ? data.split(/\r\n|\r|\n/) : [data]).map((line) => `data: ${line}\n`);
   return `event: ${event}\n${lines.join('')}\n`;
 }
