@@ -14,7 +14,12 @@ export type Ending = {
   readonly wallNs: bigint;
   readonly outputBytes: number;
   readonly exitCode: number | null;
-  /** What the engine measured, where the run was ended by us: of one that has ended by itself it tells no more. */
+  /**
+   * What the engine measured, where the run was ended by us. One that answers is gone within a millisecond, and of a
+   * container that has ended the engine tells nothing; one kept alive to be asked about would hold up its answer by the
+   * 6 ms that asking takes at the least (Docker 20.10; a second where another reading is under way), as long as a small
+   * run. So an answer has the harness's own reading.
+   */
   readonly measured: MeasuredUsage | null;
 } & (
   | { readonly kind: 'answered'; readonly payload: Buffer }

@@ -59,8 +59,10 @@ export function lifecycleCases({ sandbox, engine, settings }: LifecycleGround): 
           const found = await engine.list(`${LABEL_INSTANCE}=${instanceId}`);
           await Promise.all(found.map(({ id }) => engine.kill(id)));
         };
+        // A busy engine kills and is late to say so.
+        const killSoon = (): void => void setTimeout(() => void killAll().catch(() => {}), 1000);
         try {
-          const report = await runIn(own, SPIN, {}, {}, { taken: () => void setTimeout(killAll, 1000) });
+          const report = await runIn(own, SPIN, {}, {}, { taken: killSoon });
           return report.kind === 'killed' && report.reason === 'sandbox_crashed' ? null : inWords(report);
         } finally {
           await own.close();

@@ -15,8 +15,11 @@ const text = (result: unknown): string => (result as Buffer).toString();
 const returns = (json: string) => ({ kind: 'returned', result: (result: unknown) => text(result) === json });
 const killed = (reason: string, more: object = {}) => ({ kind: 'killed', reason, ...more });
 const SPIN = ['while True:', '    pass'];
-/** Bounds of a run here; an emulated machine takes seconds for the first byte. */
-const WALL_MS = 20_000;
+/** For functions that end by themselves: an emulated machine takes half a minute to fill the memory. */
+export const WALL_SECONDS = 120;
+/** A start that an overloaded machine did not finish in time is tried again; what is tried here comes after it. */
+const START_TRIES = 10;
+const START_PAUSE_MS = 5000;
 const SHORT: Partial<RunLimits> = { wallMs: 2000 };
 
 /** What each kind of function must come to, admission aside. */
@@ -111,11 +114,6 @@ const OUTCOMES: readonly Outcome[] = [
     expected: killed('sandbox_crashed'),
   },
   {
-    name: 'a forged answer is what could have been returned',
-    code: escaped('write(OUT, forged)', 'leave(0)'),
-    expected: returns('666'),
-  },
-  {
     name: 'an endless answer is cut off',
     code: escaped('block = b"x" * 65536', 'while True:', '    write(OUT, block)'),
     expected: killed('output_too_large'),
@@ -138,16 +136,22 @@ export function outcomeCases(sandbox: Sandbox): readonly Case[] {
   }));
 }
 
-/** One run without admission. */
-export function runIn(
+/** One run without admission. Answers the report of the first that was started, or of the last try. */
+export async function runIn(
   sandbox: Sandbox,
   code: string,
   data: unknown = {},
   limits: Partial<RunLimits> = {},
-  options: { readonly signal?: AbortSignal; readonly taken?: () => void } = {},
+  options: { readonly signal?: AbortSignal; readonly taken?: () => void; readonly tries?: number } = {},
 ): Promise<RunReport> {
-  const { signal = new AbortController().signal, taken } = options;
+  const { signal = new AbortController().signal, taken, tries = START_TRIES } = options;
   const events = taken === undefined ? undefined : { taken };
-  const all = { ...LIMITS, wallMs: WALL_MS, ...limits };
-  return sandbox.run(unadmitted(code), dataOf(data), fakePermit(), all, signal, events);
+  const all = { ...LIMITS, wallMs: WALL_SECONDS * 1000, ...limits };
+  for (let left = tries - 1; ; left -= 1) {
+    const report = await sandbox.run(unadmitted(code), dataOf(data), fakePermit(), all, signal, events);
+    if (report.kind !== 'notStarted' || left === 0) {
+      return report;
+    }
+    await new Promise((resolve) => setTimeout(resolve, START_PAUSE_MS));
+  }
 }
