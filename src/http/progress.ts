@@ -6,8 +6,6 @@ import { type EventStream, type EventStreamBounds, openEventStream } from './sse
 
 /** The answer to a request as events: what its step does, then what it came to. */
 export interface Progress {
-  /** Whether the stream has begun: from then on the status is 200, whatever comes. */
-  readonly begun: boolean;
   /** For the step; its time begins now. */
   watch(): StepWatch;
   /** Sends what the request came to: as the last event, or as it is where the stream has not begun and never must. */
@@ -33,9 +31,6 @@ export function createProgress(
     return stream;
   };
   return {
-    get begun() {
-      return stream !== null;
-    },
     watch: () => {
       const startNs = clock.monotonicNs();
       return eventsOf((event, more) => {

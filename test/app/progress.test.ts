@@ -159,7 +159,13 @@ describe('a problem', () => {
     ['another content type', { 'content-type': 'text/plain' }, step, 415, 'unsupported_media_type'],
     ['a body that is none', {}, '{', 400, 'invalid_request'],
     ['a wrong field', {}, { ...step, timeout_seconds: 1e9 }, 400, 'invalid_request'],
-    ['an instruction without room', {}, { ...step, step: 'x'.repeat(100_000) }, 400, 'invalid_request'],
+    [
+      'a prompt without room',
+      {},
+      { ...step, result_schema: { description: 'x'.repeat(64_000) } },
+      400,
+      'invalid_request',
+    ],
     ['a key that is none', { 'idempotency-key': 'ä' }, step, 400, 'invalid_request'],
   ])(
     'that is known before the step begins is an ordinary one: %s',

@@ -60,20 +60,18 @@ export function stepHandler(
       };
       return once(deps, http, reply, work, progress?.answer);
     });
-    return progress === null ? answered : answered.catch((error) => endFailed(deps, http, progress, error));
+    return progress === null ? answered : answered.catch((error) => failed(deps, http, progress, error));
   };
 }
 
-/** What is thrown once the head of the answer is out can only be told in an event. */
-function endFailed(deps: RouteDeps, http: FastifyRequest, progress: Progress, error: unknown): FastifyReply {
-  if (!progress.begun) {
-    throw error;
-  }
+/** What is thrown is told as `answerErrors` tells it, but in an event once the head of the answer is out. */
+function failed(deps: RouteDeps, http: FastifyRequest, progress: Progress, error: unknown): FastifyReply {
   const what = problemOf(error, deps.bodyMaxBytes);
   if (what.code === 'internal_error') {
     deps.observer.unexpected('http', error, http.id);
   }
-  return progress.answer(problemAnswer({ ...what, extra: { ...what.extra, id: http.id } }));
+  const told = what.code === 'internal_error' ? { ...what, extra: { id: http.id } } : what;
+  return progress.answer(problemAnswer(told));
 }
 
 function answerOf(end: StepAnswer | DraftAnswer | Problem): OnceAnswer {

@@ -191,6 +191,7 @@ describe('traces', () => {
     watch.finished(finishedStep({ outcome: 'cancelled' }));
     await tracing.close();
     const [sandbox, server] = to.spans();
+    expect(server?.name).toBe('POST /v1/compute');
     expect(server?.attributes['compute_step.outcome']).toBe('cancelled');
     expect(server?.endNs).toBeGreaterThanOrEqual(sandbox?.endNs as bigint);
   });
