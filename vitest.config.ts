@@ -37,6 +37,17 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        test: {
+          name: 'deploy',
+          include: ['test/deploy/**/*.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          fileParallelism: false,
+          globalSetup: ['test/deploy/images.ts'],
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
   },
 });
