@@ -57,6 +57,11 @@ describe.each(SHAPES)('a step on a real container, $shape', ({ sandboxd }) => {
       streams.push(text);
       ids.push(readEvents(text).at(-1)?.json.id);
     }
+    // A stream is a request like any other in the metrics, when its last event is out.
+    const labels = 'route="/v1/compute",method="POST",status="200"';
+    await expect
+      .poll(built.metrics, { timeout: 10_000 })
+      .toContain(`compute_step_http_request_seconds_count{${labels}} 4\n`);
     exitCode = await built.stop();
     expect(exitCode).toBe(0);
     spans = receiver.spans();
