@@ -90,6 +90,8 @@ function waitFor(error: Error, failed: number, random: () => number): number {
 
 function waited(waitMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
+    // Whoever was told of the retry may have aborted it.
+    if (signal.aborted) return reject(signal.reason);
     const stop = () => {
       clearTimeout(timer);
       reject(signal.reason);

@@ -247,7 +247,7 @@ describe('no answer', () => {
   it('is bytes that are not UTF-8', async () => {
     answers(200, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]));
     expect(await failure(client.compute(step))).toMatchObject({ reason: 'answer', status: 200 });
-    answers(200, Buffer.from([0x7b, 0xc3]));
+    answers(200, Buffer.from([0x7b, 0x7d, 0xc3]));
     expect(await failure(client.compute(step))).toMatchObject({ reason: 'answer', status: 200 });
   });
 
@@ -264,7 +264,11 @@ describe('no answer', () => {
       more();
     };
     const small = createClient({ baseUrl, apiKey: KEY, answerMaxBytes: 1024 * 1024 });
-    expect(await failure(small.compute(step))).toMatchObject({ reason: 'answer', status: 200 });
+    expect(await failure(small.compute(step))).toMatchObject({
+      reason: 'answer',
+      status: 200,
+      message: expect.stringContaining('1048576 bytes'),
+    });
     await until(() => hungUp);
   });
 

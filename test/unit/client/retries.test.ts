@@ -122,6 +122,22 @@ describe('a call with retries', () => {
     expect(error).toMatchObject({ name: 'ComputeStepConnectionError', reason: 'timeout' });
   });
 
+  it('does not ask again once the caller has aborted', async () => {
+    const leaving = new AbortController();
+    const error = problem('overloaded');
+    let calls = 0;
+    const outcome = withRetries(
+      async () => {
+        calls += 1;
+        leaving.abort();
+        throw error;
+      },
+      { deadlineMs: 600_000, signal: leaving.signal, wait: async () => {} },
+    );
+    await expect(outcome).rejects.toBe(error);
+    expect(calls).toBe(1);
+  });
+
   it('ends an attempt and a wait when the caller aborts, with the caller’s reason', async () => {
     const leaving = new AbortController();
     const reason = new Error('no longer needed');
@@ -147,6 +163,14 @@ describe('a call with retries', () => {
       },
     );
     await expect(inWait).rejects.toBe(reason);
+    const told = new AbortController();
+    const beforeWait = withRetries(
+      async () => {
+        throw problem('overloaded', 300);
+      },
+      { deadlineMs: 600_000, signal: told.signal, onRetry: () => told.abort(reason) },
+    );
+    await expect(beforeWait).rejects.toBe(reason);
     let calls = 0;
     await expect(
       withRetries(
