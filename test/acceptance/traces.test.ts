@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createCanaries } from '../fakes/canaries.ts';
 import { readEvents } from '../fakes/event-stream.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../fakes/otlp-receiver.ts';
@@ -59,9 +59,8 @@ describe.each(SHAPES)('a step on a real container, $shape', ({ sandboxd }) => {
     }
     // A stream is a request like any other in the metrics, when its last event is out.
     const labels = 'route="/v1/compute",method="POST",status="200"';
-    await expect
-      .poll(built.metrics, { timeout: 10_000 })
-      .toContain(`compute_step_http_request_seconds_count{${labels}} 4\n`);
+    const counted = `compute_step_http_request_seconds_count{${labels}} 4\n`;
+    await vi.waitFor(async () => expect(await built.metrics()).toContain(counted), { timeout: 10_000 });
     exitCode = await built.stop();
     expect(exitCode).toBe(0);
     spans = receiver.spans();
