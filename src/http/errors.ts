@@ -6,9 +6,19 @@ import { type HttpAnswer, sendAnswer } from './http-answer.ts';
 const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
 const DOCS = 'https://github.com/compute-step/compute-step/blob/main/docs/errors.md';
 
+/** Told with these where whoever made the problem knows no better: nothing says that it would take long. */
+const RETRY_AFTER_SECONDS = 1;
+const WAITS: ReadonlySet<number> = new Set([429, 503]);
+
+/** Seconds after which to try again, as far as that helps: always with 429 and 503. */
+function retryAfterOf({ code, retryAfterSeconds }: Problem): number | undefined {
+  return retryAfterSeconds ?? (WAITS.has(PROBLEMS[code].status) ? RETRY_AFTER_SECONDS : undefined);
+}
+
 /** A Problem as the body of an RFC 9457 answer. Its `cause` is left behind: that is for the log. */
 export function problemBody(what: Problem): Record<string, unknown> {
   const { status, title, retryable } = PROBLEMS[what.code];
+  const retryAfter = retryAfterOf(what);
   return {
     type: `${DOCS}#${what.code}`,
     title,
@@ -16,18 +26,19 @@ export function problemBody(what: Problem): Record<string, unknown> {
     code: what.code,
     detail: what.detail,
     retryable,
-    ...(what.retryAfterSeconds === undefined ? {} : { retry_after_seconds: what.retryAfterSeconds }),
+    ...(retryAfter === undefined ? {} : { retry_after_seconds: retryAfter }),
     ...what.extra,
   };
 }
 
 /** A Problem as an answer: its status, media type and `Retry-After`. */
 export function problemAnswer(what: Problem): HttpAnswer {
+  const retryAfter = retryAfterOf(what);
   return {
     status: PROBLEMS[what.code].status,
     headers: {
       'content-type': MEDIA_TYPE,
-      ...(what.retryAfterSeconds === undefined ? {} : { 'retry-after': String(what.retryAfterSeconds) }),
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
       ...(what.code === 'unauthorized' ? { 'www-authenticate': 'Bearer' } : {}),
     },
     body: JSON.stringify(problemBody(what)),

@@ -41,10 +41,12 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
   app.addHook('onSend', async (http, reply) => {
     const { socket } = http.raw;
     if (typeof socket.setTimeout !== 'function') {
+      // A request that came over no connection.
       return;
     }
-    // A client that takes nothing would hold its answer, its place and its bytes for ever.
-    socket.setTimeout(limits.answerStallMs);
+    // A client that takes nothing would hold its answer, its place and its bytes for ever. From its turn on, where
+    // answers to earlier requests are still to go out.
+    reply.raw.setTimeout(limits.answerStallMs);
     reply.raw.once('finish', () => {
       // A next request on the same connection has its own deadline.
       if (socket.timeout === limits.answerStallMs) {
