@@ -5,6 +5,7 @@ import type { PoolCounts } from './pool-counts.ts';
 import type { RunReport, Sandbox } from './port.ts';
 import { readmit } from './readmit.ts';
 import type { RunPlaces } from './run-places.ts';
+import { notStarted } from './runs-under-way.ts';
 import { type Expected, encodeFrame, STOP, TAG } from './wire.ts';
 import type { WireConnection } from './wire-connection.ts';
 import { encodeCounts } from './wire-counts.ts';
@@ -57,8 +58,6 @@ const CONTROL: Expected = new Map([
   [TAG.go, 0],
   [TAG.stop, 1],
 ]);
-
-type NotStarted = Extract<RunReport, { kind: 'notStarted' }>;
 
 /** Serves one connection to its end: one run, or one question. Never rejects for anything a client does. */
 export async function serveSession(connection: WireConnection, ports: SessionPorts): Promise<void> {
@@ -200,8 +199,4 @@ function broken(connection: WireConnection, { events }: SessionPorts, kind: stri
     events.broken('a connection that does not speak the protocol');
   }
   connection.drop();
-}
-
-function notStarted(reason: NotStarted['reason'], detail: string): NotStarted {
-  return { kind: 'notStarted', reason, detail };
 }

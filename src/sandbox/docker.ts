@@ -3,7 +3,6 @@ import type { AdmittedFunction } from '../admission/admit.ts';
 import type { Clock } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
 import type { Permit } from '../metering/permit.ts';
-import { abortedByDeadline } from './abort.ts';
 import type { ReadyContainer } from './container.ts';
 import type { SandboxData } from './data.ts';
 import { createDockerEngine, type Engine } from './engine.ts';
@@ -17,6 +16,7 @@ import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
 import { type Ground, SandboxReadiness } from './readiness.ts';
 import { Reaper } from './reaper.ts';
 import { runReport } from './report.ts';
+import { notStarted, RunsUnderWay } from './runs-under-way.ts';
 import { Slots } from './slots.ts';
 
 /** The operator's settings of a sandbox. Nothing of a request is among them. */
@@ -67,8 +67,7 @@ class DockerSandbox implements Sandbox {
   readonly #pool: ContainerPool;
   readonly #readiness: SandboxReadiness;
   readonly #reaper: Reaper;
-  /** Runs under way and what ends each. */
-  readonly #runs = new Map<Promise<RunReport>, AbortController>();
+  readonly #runs = new RunsUnderWay();
   #closed: Promise<void> | null = null;
 
   constructor(settings: Settings, engine: Engine) {
@@ -128,18 +127,9 @@ class DockerSandbox implements Sandbox {
   ) {
     // Never past the operator's limit, which the container's own backstops are set by.
     const wallMs = Math.min(limits.wallMs, this.#settings.wallSeconds * 1000);
-    const stop = new AbortController();
-    const onAbort = (): void => stop.abort(caller.reason);
-    if (caller.aborted) {
-      onAbort();
-    }
-    caller.addEventListener('abort', onAbort, { once: true });
-    const run = this.#run(fn, data, permit, { ...limits, wallMs }, stop.signal, events).finally(() => {
-      caller.removeEventListener('abort', onAbort);
-      this.#runs.delete(run);
-    });
-    this.#runs.set(run, stop);
-    return run;
+    return this.#runs.start(caller, (signal) =>
+      this.#run(fn, data, permit, { ...limits, wallMs }, signal, events),
+    );
   }
 
   close(): Promise<void> {
@@ -152,7 +142,7 @@ class DockerSandbox implements Sandbox {
     if (slot.kind !== 'taken') {
       return slot.kind === 'full'
         ? notStarted('overloaded', 'the queue for the sandbox is full')
-        : this.#interrupted(signal);
+        : this.#runs.interrupted(signal);
     }
     let container: ReadyContainer | null = null;
     try {
@@ -163,13 +153,13 @@ class DockerSandbox implements Sandbox {
       const taken = await this.#pool.take(signal);
       if (taken.kind !== 'taken') {
         return taken.kind === 'aborted'
-          ? this.#interrupted(signal)
+          ? this.#runs.interrupted(signal)
           : notStarted('sandbox_unavailable', taken.detail);
       }
       container = taken.container;
       const fault = await this.#fit(container, limits, signal);
       if (fault !== null) {
-        return signal.aborted ? this.#interrupted(signal) : notStarted('sandbox_unavailable', fault);
+        return signal.aborted ? this.#runs.interrupted(signal) : notStarted('sandbox_unavailable', fault);
       }
       events?.taken?.();
       if (!(await permit.started(fn.sha256))) {
@@ -214,15 +204,6 @@ class DockerSandbox implements Sandbox {
     }
   }
 
-  #interrupted(signal: AbortSignal): RunReport {
-    if (this.#closed !== null) {
-      return notStarted('sandbox_unavailable', 'the sandbox is closing');
-    }
-    return abortedByDeadline(signal)
-      ? notStarted('deadline_exceeded', 'the deadline passed before a container was free')
-      : notStarted('cancelled', 'the caller left before a container was free');
-  }
-
   async #launch(place: Place, signal: AbortSignal): Promise<ReadyContainer> {
     let ground: Ground;
     try {
@@ -243,23 +224,16 @@ class DockerSandbox implements Sandbox {
   async #close(): Promise<void> {
     this.#reaper.stop();
     this.#slots.close();
-    const runs = [...this.#runs];
-    for (const [, stop] of runs) {
-      stop.abort(new Error('the sandbox is closing'));
-    }
+    const runsEnded = this.#runs.close();
     this.#launcher.close();
     this.#readiness.close();
     const emptied = async (): Promise<void> => {
       await this.#pool.close();
-      await Promise.allSettled(runs.map(([run]) => run));
+      await runsEnded;
       await this.#fleet.retireAll();
       await this.#reaper.removeOwn();
     };
     await Promise.race([emptied(), delay(CLOSE_MAX_MS, undefined, { ref: false })]);
     this.#engine.close();
   }
-}
-
-function notStarted(reason: Extract<RunReport, { kind: 'notStarted' }>['reason'], detail: string): RunReport {
-  return { kind: 'notStarted', reason, detail };
 }

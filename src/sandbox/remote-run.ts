@@ -5,6 +5,7 @@ import { abortedByDeadline } from './abort.ts';
 import type { AnswerBounds } from './answer.ts';
 import type { SandboxData } from './data.ts';
 import type { KillReason, RunEvents, RunLimits, RunReport } from './port.ts';
+import { notStarted } from './runs-under-way.ts';
 import { type Expected, encodeFrame, STOP, TAG } from './wire.ts';
 import type { Received, WireConnection } from './wire-connection.ts';
 import { decodeReport, reportMaxBytes } from './wire-report.ts';
@@ -127,8 +128,4 @@ function unstarted(first: Received, bounds: AnswerBounds): RunReport {
 
 function abortReason(signal: AbortSignal): KillReason {
   return abortedByDeadline(signal) ? 'timeout' : 'cancelled';
-}
-
-function notStarted(reason: Extract<RunReport, { kind: 'notStarted' }>['reason'], detail: string): RunReport {
-  return { kind: 'notStarted', reason, detail };
 }

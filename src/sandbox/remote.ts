@@ -2,13 +2,13 @@ import type { AdmittedFunction } from '../admission/admit.ts';
 import { type Clock, elapsedMs } from '../clock.ts';
 import type { CheckState } from '../contract/readiness.ts';
 import type { Permit } from '../metering/permit.ts';
-import { abortedByDeadline } from './abort.ts';
 import { DaemonCounts } from './daemon-counts.ts';
 import type { SandboxData } from './data.ts';
 import type { SandboxObserver } from './observer.ts';
 import type { PoolCounts } from './pool-counts.ts';
 import type { RunEvents, RunLimits, RunReport, Sandbox } from './port.ts';
 import { type RemoteRun, runRemotely } from './remote-run.ts';
+import { notStarted, RunsUnderWay } from './runs-under-way.ts';
 import { type Expected, encodeFrame, TAG } from './wire.ts';
 import { openConnection, WireConnection } from './wire-connection.ts';
 import { COUNTS_MAX_BYTES, decodeCounts } from './wire-counts.ts';
@@ -50,13 +50,11 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): Sandbox {
 class RemoteSandbox implements Sandbox {
   readonly #options: RemoteSandboxOptions;
   readonly #counts: DaemonCounts;
-  /** Runs under way and what ends each. */
-  readonly #runs = new Map<Promise<RunReport>, AbortController>();
+  readonly #runs = new RunsUnderWay();
   #known: { readonly states: readonly CheckState[]; readonly atNs: bigint } | null = null;
   #asking: Promise<readonly CheckState[]> | null = null;
   /** As the daemon told it last. */
   #image = '';
-  #closed = false;
 
   constructor(options: RemoteSandboxOptions) {
     this.#options = options;
@@ -71,25 +69,12 @@ class RemoteSandbox implements Sandbox {
     caller: AbortSignal,
     events?: RunEvents,
   ): Promise<RunReport> {
-    if (!this.#closed && this.#runs.size >= this.#options.maxRuns) {
-      return Promise.resolve({
-        kind: 'notStarted',
-        reason: 'overloaded',
-        detail: 'the queue for the sandbox is full',
-      });
+    if (!this.#runs.closed && this.#runs.size >= this.#options.maxRuns) {
+      return Promise.resolve(notStarted('overloaded', 'the queue for the sandbox is full'));
     }
-    const stop = new AbortController();
-    const onAbort = (): void => stop.abort(caller.reason);
-    if (caller.aborted) {
-      onAbort();
-    }
-    caller.addEventListener('abort', onAbort, { once: true });
-    const run = this.#connectAndRun({ fn, data, permit, limits, events }, stop.signal).finally(() => {
-      caller.removeEventListener('abort', onAbort);
-      this.#runs.delete(run);
-    });
-    this.#runs.set(run, stop);
-    return run;
+    return this.#runs.start(caller, (signal) =>
+      this.#connectAndRun({ fn, data, permit, limits, events }, signal),
+    );
   }
 
   readiness(): Promise<readonly CheckState[]> {
@@ -110,26 +95,21 @@ class RemoteSandbox implements Sandbox {
     return this.#asking;
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    const runs = [...this.#runs];
-    for (const [, stop] of runs) {
-      stop.abort(new Error('the sandbox is closing'));
-    }
-    // Each ends within its stop grace.
-    await Promise.allSettled(runs.map(([run]) => run));
+  /** Each run ends within its stop grace. */
+  close(): Promise<void> {
+    return this.#runs.close();
   }
 
   async #connectAndRun(run: RemoteRun, signal: AbortSignal): Promise<RunReport> {
-    if (signal.aborted || this.#closed) {
-      return this.#interrupted(signal);
+    if (signal.aborted || this.#runs.closed) {
+      return this.#runs.interrupted(signal);
     }
     const { socketPath, clock, stopGraceMs = STOP_GRACE_MS, reportGraceMs = REPORT_GRACE_MS } = this.#options;
     const connection = await openConnection(socketPath, CONNECT_MS);
     if (!(connection instanceof WireConnection)) {
-      return this.#noted({ kind: 'notStarted', reason: 'sandbox_unavailable', detail: connection.detail });
+      return this.#noted(notStarted('sandbox_unavailable', connection.detail));
     }
-    const interrupted = (): RunReport => this.#interrupted(signal);
+    const interrupted = (): RunReport => this.#runs.interrupted(signal);
     const context = { clock, stopGraceMs, reportGraceMs, image: this.#image, interrupted };
     try {
       return this.#noted(await runRemotely(connection, run, context, signal));
@@ -145,23 +125,6 @@ class RemoteSandbox implements Sandbox {
       this.#known = null;
     }
     return report;
-  }
-
-  #interrupted(signal: AbortSignal): RunReport {
-    if (this.#closed) {
-      return { kind: 'notStarted', reason: 'sandbox_unavailable', detail: 'the sandbox is closing' };
-    }
-    return abortedByDeadline(signal)
-      ? {
-          kind: 'notStarted',
-          reason: 'deadline_exceeded',
-          detail: 'the deadline passed before a container was free',
-        }
-      : {
-          kind: 'notStarted',
-          reason: 'cancelled',
-          detail: 'the caller left before a container was free',
-        };
   }
 
   async #ask(): Promise<Asked> {

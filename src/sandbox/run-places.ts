@@ -1,3 +1,5 @@
+import { once } from './once.ts';
+
 /** What asking for a place comes to. `taken`: call `release` once. */
 export type PlaceTake =
   | { readonly kind: 'taken'; release(): void }
@@ -33,16 +35,12 @@ export class RunPlaces {
     }
     this.#runs += 1;
     this.#dataBytes += dataBytes;
-    let held = true;
     return {
       kind: 'taken',
-      release: () => {
-        if (held) {
-          held = false;
-          this.#runs -= 1;
-          this.#dataBytes -= dataBytes;
-        }
-      },
+      release: once(() => {
+        this.#runs -= 1;
+        this.#dataBytes -= dataBytes;
+      }),
     };
   }
 }

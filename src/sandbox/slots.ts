@@ -1,3 +1,5 @@
+import { once } from './once.ts';
+
 /** What asking for a slot comes to. `taken`: call `release` once, when the run is over. */
 export type SlotTake =
   | { readonly kind: 'taken'; release(): void }
@@ -91,17 +93,13 @@ export class Slots {
   #occupy(): SlotTake {
     this.#running += 1;
     this.#changed();
-    let held = true;
     return {
       kind: 'taken',
-      release: () => {
-        if (held) {
-          held = false;
-          this.#running -= 1;
-          this.#next()?.give(this.#occupy());
-          this.#changed();
-        }
-      },
+      release: once(() => {
+        this.#running -= 1;
+        this.#next()?.give(this.#occupy());
+        this.#changed();
+      }),
     };
   }
 
