@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Look, type RunningBrowser, startBrowser, type Tab } from '../fakes/browser.ts';
@@ -25,9 +28,12 @@ const SCRIPT: Readonly<Record<string, ScriptedAnswer>> = {
   'hostile words': HOSTILE,
   'turn around': 'def compute(data):\n    return 1  # \u202e\n',
   'be text': 'def compute(data):\n    return "text"\n',
+  'be long': 'def compute(data):\n    return "x" * 300000\n',
 };
 
 let hungUp = 0;
+/** Lets the model answer an instruction with `when told`. */
+let tell: () => void = () => {};
 let built: BuiltService;
 let browser: RunningBrowser;
 let tabs: { readonly tab: Tab; readonly expected: readonly RegExp[] }[] = [];
@@ -36,6 +42,11 @@ beforeAll(async () => {
   built = await startBuiltService({
     tenant: { quotas: { compute_runs: 1000, compute_seconds: null }, allow_detail: true },
     answer: ({ user }) => {
+      if (user.includes('when told')) {
+        return new Promise((resolve) => {
+          tell = () => resolve(AVERAGE);
+        });
+      }
       const word = Object.keys(SCRIPT).find((name) => user.includes(name));
       return word === undefined
         ? { handle: (response) => response.on('close', () => (hungUp += 1)) }
@@ -71,8 +82,13 @@ async function open(look: Look = {}, expected: readonly RegExp[] = []): Promise<
 }
 
 /** The page with the key and the example in it, and another instruction. */
-async function openFilled(instruction: string, resultType = 'any', look: Look = {}): Promise<Page> {
-  const page = await open(look);
+async function openFilled(
+  instruction: string,
+  resultType = 'any',
+  look: Look = {},
+  expected: readonly RegExp[] = [],
+): Promise<Page> {
+  const page = await open(look, expected);
   await page.getByLabel('API key').fill(built.key);
   await page.getByRole('button', { name: 'Fill in an example' }).click();
   await page.getByLabel('Instruction').fill(instruction);
@@ -171,6 +187,11 @@ describe('the page, on the built service', () => {
     expect(await page.getByLabel('Result', { exact: true }).textContent()).toBe('3');
     expect(await page.locator('.digest').textContent()).toMatch(/^SHA-256 [0-9a-f]{64}$/);
     expect(await used()).toBe(before + 1);
+
+    await press(page, 'Edit');
+    await editor.fill('def compute(data):\n    return len(data["orders"]) + 1\n');
+    await press(page, 'Run this function');
+    await expect.poll(() => page.getByLabel('Result', { exact: true }).textContent(), WAIT).toBe('4');
   });
 
   it('says what went wrong in a run, where, and what the code means', async () => {
@@ -199,6 +220,9 @@ describe('the page, on the built service', () => {
     await press(page, 'Compute');
     await page.getByText('Give the API key first.').waitFor();
     expect(await focused(page)).toBe('key');
+    await page.getByLabel('API key').fill('schlüssel');
+    await press(page, 'Show quotas');
+    await page.getByText('A key has no spaces or accents.').waitFor();
     await page.getByLabel('API key').fill('wrong');
     await press(page, 'Compute');
     await page.getByText('Say what to compute.').waitFor();
@@ -222,6 +246,78 @@ describe('the page, on the built service', () => {
     await press(page, 'Show prompt');
     await page.getByText('This must be one JSON object.').waitFor();
     expect(await focused(page)).toBe('result-schema');
+  });
+
+  it('says so when something else than the service answers, and gives the key to no redirect', async () => {
+    const page = await openFilled('the first id', 'any', {}, [/Failed to load resource|Failed to fetch/]);
+    const answer = page.locator('#answer');
+    await page.route('**/v1/compute/prompt', (route) => route.fulfill({ status: 502, body: '<h1>Bad</h1>' }));
+    await press(page, 'Show prompt');
+    await answer.getByText('HTTP 502').waitFor();
+    expect(await answer.textContent()).toContain('Something before the service answered in its place.');
+
+    await page.route('**/v1/compute/draft', (route) =>
+      route.fulfill({ status: 307, headers: { location: '/v1/compute/prompt' } }),
+    );
+    await press(page, 'Draft');
+    await answer.getByText('The service could not be reached').waitFor();
+
+    // The end of a step that waited for a sandbox in vain: its model was paid, so its function is in the problem.
+    const problem = { title: 'The service is at its limit', code: 'overloaded', retryable: true };
+    const more = { retry_after_seconds: 7, code_sha256: 'a'.repeat(64), function: { code: AVERAGE } };
+    await page.route('**/v1/compute', (route) =>
+      route.fulfill({ status: 503, body: JSON.stringify({ ...problem, ...more }) }),
+    );
+    await press(page, 'Compute');
+    await answer.getByText('Try again after 7 s.').waitFor();
+    await badge(page, 'Admitted');
+    expect(await page.getByRole('group', { name: 'Function text' }).textContent()).toContain('r["price"]');
+  });
+
+  it('tells what goes on, and takes nobody to the answer who has gone elsewhere meanwhile', async () => {
+    const page = await openFilled('when told');
+    const asked = built.model.requests.length;
+    await press(page, 'Compute');
+    await expect.poll(() => built.model.requests.length, WAIT).toBe(asked + 1);
+    await page.getByText('Asking the model…').waitFor();
+    await page.getByLabel('Name', { exact: true }).focus();
+    tell();
+    await badge(page, 'Succeeded');
+    await page.getByText('The step succeeded.').waitFor();
+    expect(await page.evaluate('document.activeElement.className')).toBe('name');
+  });
+
+  it('does not put the example over what was typed, unless it may', async () => {
+    const page = await openFilled('mine');
+    page.once('dialog', (dialog) => dialog.dismiss());
+    await press(page, 'Fill in an example');
+    expect(await page.getByLabel('Instruction').inputValue()).toBe('mine');
+    page.once('dialog', (dialog) => dialog.accept());
+    await press(page, 'Fill in an example');
+    expect(await page.getByLabel('Instruction').inputValue()).toBe('the average price of my orders');
+  });
+
+  it('shows a part of a very long result, and copies all of it', async () => {
+    const page = await openFilled('be long');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await press(page, 'Compute');
+    await badge(page, 'Succeeded');
+    await page.getByText('The first 100000 of 300002 characters.').waitFor();
+    expect((await page.getByLabel('Result', { exact: true }).textContent())?.length).toBe(100_000);
+    await press(page, 'Copy result');
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`"${'x'.repeat(300_000)}"`);
+  });
+
+  it('marks no line of a function in a code fence, as lines are counted without it', async () => {
+    const page = await openFilled('any');
+    await page
+      .getByLabel('Python, with one def compute(data)')
+      .fill('```python\nimport socket\ndef compute(data):\n    return 1\n```\n');
+    await press(page, 'Check');
+    await badge(page, 'Refused');
+    await page.getByText('Line 1 without the code fence.').waitFor();
+    expect(await page.locator('mark').count()).toBe(0);
   });
 
   it('ends a call when it is cancelled, and makes one at a time', async () => {
@@ -283,6 +379,9 @@ describe('the page, on the built service', () => {
     });
     await second.getByLabel('Choose a file').setInputFiles(json(Buffer.from([0x22, 0xff, 0x22])));
     await second.getByText('could not be read as UTF-8').waitFor();
+    await second.getByLabel('Choose a file').setInputFiles({ ...json('1'), name: 'source_1.json' });
+    await expect.poll(() => second.getByLabel('JSON', { exact: true }).inputValue(), WAIT).toBe('1');
+    expect(await second.getByLabel('Name').inputValue()).toBe('');
     await second
       .getByLabel('Choose a file')
       .setInputFiles(json(`["é${' '.repeat(300_000)}", 9007199254740993]`));
@@ -300,9 +399,27 @@ describe('the page, on the built service', () => {
     );
 
     await second.getByRole('button', { name: 'Leave the file out' }).click();
-    expect(await second.getByLabel('JSON', { exact: true }).inputValue()).toBe('');
+    expect(await second.getByLabel('JSON', { exact: true }).inputValue()).toBe('1');
     await second.getByRole('button', { name: 'Remove source 2' }).click();
     expect(await page.getByRole('group', { name: /^Source \d/ }).count()).toBe(1);
+
+    const folder = mkdtempSync(join(tmpdir(), 'compute-step-page-'));
+    try {
+      const huge = join(folder, 'huge.json');
+      writeFileSync(huge, '');
+      truncateSync(huge, 129 * 1024 * 1024);
+      await page.getByLabel('Choose a file').setInputFiles(huge);
+      await page.getByText('The file is larger than 128 MiB').waitFor();
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('has at most as many sources as a step may have', async () => {
+    const page = await open();
+    await page.evaluate('for (let n = 1; n < 65; n += 1) document.getElementById("add-source").click()');
+    await page.getByText('A step takes at most 64 sources.').waitFor();
+    expect(await page.getByRole('group', { name: /^Source \d/ }).count()).toBe(64);
   });
 
   it('keeps the key and the data in memory alone', async () => {

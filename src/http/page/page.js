@@ -13,9 +13,16 @@ import { createWaiting } from './waiting.js';
 
 // Wiring: what each button asks of the service, and which panel shows the answer.
 
-/** @typedef {import('./request-body.js').Ask} Ask */
+/** @typedef {import('./service.js').OnPhase} OnPhase */
 
+const USAGE = { path: '/v1/usage', body: null };
 const USAGE_TIMEOUT_MS = 15_000;
+/** What is said when the service tells that a phase has begun. */
+const PHASES = new Map([
+  ['model', 'Asking the model…'],
+  ['queue', 'Waiting for a sandbox…'],
+  ['running', 'Running the function…'],
+]);
 
 const waiting = createWaiting();
 const form = createAskForm(createSources(waiting.say));
@@ -26,7 +33,7 @@ const STEPS = {
   draft: { path: '/v1/compute/draft', words: 'Waiting for the model’s function…', show: shownDraft },
   compute: {
     path: '/v1/compute',
-    words: 'Asking the model, then running its function…',
+    words: 'Making the prompt…',
     show: shownComputation,
   },
 };
@@ -82,13 +89,13 @@ function shownVerdict(text) {
 /**
  * Calls the service and shows what it answers; the reader is taken there unless they have gone elsewhere meanwhile.
  * @param {string} key
- * @param {{ readonly path: string, readonly body: string, readonly show: (text: string) => { said: string, titleId: string } }} call
+ * @param {{ readonly path: string, readonly body: string, readonly onPhase?: OnPhase | undefined, readonly show: (text: string) => { said: string, titleId: string } }} call
  * @param {AbortSignal} signal
  * @returns {Promise<string>} what to say
  */
-async function ask(key, { path, body, show }, signal) {
+async function ask(key, { show, ...call }, signal) {
   const from = document.activeElement;
-  const reply = await callService(key, path, body, signal);
+  const reply = await callService(key, call, signal);
   const { said, titleId } =
     reply.kind === 'answer' ? show(reply.text) : { said: noAnswer(reply), titleId: 'answer-title' };
   const now = document.activeElement;
@@ -112,6 +119,14 @@ function noAnswer(reply) {
   return `${problem.title}.`;
 }
 
+/** @type {OnPhase} */
+function sayPhase(phase, data) {
+  const words = PHASES.get(phase);
+  if (words !== undefined) {
+    waiting.say(phase === 'model' && JSON.parse(data).attempt > 1 ? 'Asking the model again…' : words);
+  }
+}
+
 /** @param {keyof typeof STEPS} name */
 async function takeStep(name) {
   const key = readKey();
@@ -120,7 +135,8 @@ async function takeStep(name) {
     return;
   }
   const { path, words, show } = STEPS[name];
-  await waiting.during(words, (signal) => ask(key, { path, body: stepBody(asked), show }, signal));
+  const onPhase = name === 'compute' ? sayPhase : undefined;
+  await waiting.during(words, (signal) => ask(key, { path, body: stepBody(asked), onPhase, show }, signal));
   if (name === 'compute') {
     await refreshUsage(key);
   }
@@ -156,7 +172,7 @@ async function useFunction(run) {
 
 /** @param {string} key */
 async function refreshUsage(key) {
-  const reply = await callService(key, '/v1/usage', null, AbortSignal.timeout(USAGE_TIMEOUT_MS));
+  const reply = await callService(key, USAGE, AbortSignal.timeout(USAGE_TIMEOUT_MS));
   if (reply.kind === 'answer') {
     showUsage(reply.text);
   } else if (reply.kind === 'problem') {

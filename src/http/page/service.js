@@ -1,3 +1,5 @@
+import { eventsOf } from './event-stream.js';
+
 /**
  * A problem as the service says it (RFC 9457). `function` is there where the model had been paid already.
  * @typedef {object} Problem
@@ -17,45 +19,77 @@
  */
 
 /**
- * Calls the API of this origin with the key; a `body` makes it a POST. Aborting the signal hangs up.
+ * Is told each phase that the service begins, by its event and its data.
+ * @typedef {(phase: string, data: string) => void} OnPhase
+ */
+
+/** @type {Problem} */
+const UNREACHABLE = {
+  title: 'The service could not be reached',
+  code: 'unreachable',
+  detail: 'The connection failed or was closed. If a run had started, it counts.',
+  retryable: true,
+};
+
+/**
+ * Calls the API of this origin with the key; a `body` makes it a POST. Aborting the signal hangs up. With `onPhase`
+ * the answer is asked for as events.
  * @param {string} key
- * @param {string} path
- * @param {string | null} body
+ * @param {{ readonly path: string, readonly body: string | null, readonly onPhase?: OnPhase | undefined }} call
  * @param {AbortSignal} signal
  * @returns {Promise<Reply>}
  */
-export async function callService(key, path, body, signal) {
+export async function callService(key, { path, body, onPhase }, signal) {
   try {
     const response = await fetch(path, {
       method: body === null ? 'GET' : 'POST',
       headers: {
-        accept: 'application/json',
+        accept: onPhase === undefined ? 'application/json' : 'text/event-stream, application/json;q=0.5',
         authorization: `Bearer ${key}`,
         ...(body === null ? {} : { 'content-type': 'application/json' }),
       },
       body,
       signal,
       cache: 'no-store',
+      // Whoever redirects is not the service, and must not get the key.
       redirect: 'error',
     });
-    const text = await response.text();
-    return response.ok ? { kind: 'answer', text } : { kind: 'problem', problem: problemOf(response, text) };
-  } catch {
-    if (signal.aborted) {
-      return { kind: 'cancelled' };
+    if (response.body !== null && response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      return await lastOf(response.body, onPhase ?? (() => {}));
     }
-    const title = 'The service could not be reached';
-    const detail = 'The connection failed or was closed. If the run had started, it counts.';
-    return { kind: 'problem', problem: { title, code: 'unreachable', detail, retryable: true } };
+    const text = await response.text();
+    return response.ok
+      ? { kind: 'answer', text }
+      : { kind: 'problem', problem: problemOf(response.status, text) };
+  } catch {
+    return signal.aborted ? { kind: 'cancelled' } : { kind: 'problem', problem: UNREACHABLE };
   }
 }
 
 /**
- * @param {Response} response
+ * @param {ReadableStream<Uint8Array>} body
+ * @param {OnPhase} onPhase
+ * @returns {Promise<Reply>}
+ */
+async function lastOf(body, onPhase) {
+  for await (const { event, data } of eventsOf(body)) {
+    if (event === 'computation') {
+      return { kind: 'answer', text: data };
+    }
+    if (event === 'problem') {
+      return { kind: 'problem', problem: problemOf(200, data) };
+    }
+    onPhase(event, data);
+  }
+  return { kind: 'problem', problem: UNREACHABLE };
+}
+
+/**
+ * @param {number} status
  * @param {string} text
  * @returns {Problem}
  */
-function problemOf(response, text) {
+function problemOf(status, text) {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.title === 'string' && typeof problem.code === 'string') {
@@ -64,6 +98,9 @@ function problemOf(response, text) {
   } catch {
     // Not the service's own words: something between it and this page answered.
   }
-  const title = `HTTP ${response.status}`;
-  return { title, code: 'unknown', detail: 'Something before the service answered in its place.' };
+  return {
+    title: `HTTP ${status}`,
+    code: 'unknown',
+    detail: 'Something before the service answered in its place.',
+  };
 }

@@ -19,6 +19,7 @@ export const PAGE_FILES: Readonly<Record<string, string>> = {
   'code-lines.js': SCRIPT,
   'codes.js': SCRIPT,
   'elements.js': SCRIPT,
+  'event-stream.js': SCRIPT,
   'example.js': SCRIPT,
   'function-panel.js': SCRIPT,
   'json-text.js': SCRIPT,
