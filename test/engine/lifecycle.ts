@@ -183,10 +183,11 @@ async function withContainer(
   }
 }
 
+/** An engine that is too slow to answer is asked again. */
 async function within(happened: () => Promise<boolean>): Promise<boolean> {
   const untilMs = performance.now() + WAIT_MS;
   while (performance.now() < untilMs) {
-    if (await happened()) {
+    if (await happened().catch(() => false)) {
       return true;
     }
     await pause(250);
