@@ -13,9 +13,13 @@ const THINKS_MS = 20_000;
 let deployment: Deployment;
 let firstStep: string;
 
-/** The id of a service's container. */
+/** The id of a service's container, running or not. */
 async function container(service: string): Promise<string> {
-  return (await deployment.run(`docker-compose ps -q ${service}`)).trim();
+  const labels = { project: deployment.name, service, oneoff: 'False' };
+  const filters = Object.entries(labels).map(
+    ([name, value]) => `--filter label=com.docker.compose.${name}=${value}`,
+  );
+  return (await deployment.run(`docker ps --all --quiet ${filters.join(' ')}`)).trim();
 }
 
 /** A field of `docker inspect`, as JSON. */
@@ -167,13 +171,14 @@ describe('the API', () => {
   });
 
   it('shows its metrics on the internal network only', async () => {
+    const outside = `(index .NetworkSettings.Networks "${deployment.name}_edge").IPAddress`;
     const look = `
       const fetched = await fetch('http://api:9464/metrics').then((reply) => reply.status, (error) => error.cause.code);
-      const gateways = fs.readFileSync('/proc/net/route', 'utf8').match(/^\\S+\\t00000000/gm)?.length ?? 0;
-      answer([fetched, await tryConnect({ host: 'api', port: 8080 }), gateways]);`;
-    // What scrapes has no way out; what calls has one, and sees no metrics.
-    expect(await onNetwork(IMAGE, `${deployment.name}_metrics`, look)).toEqual([200, 'open', 0]);
-    expect(await onNetwork(IMAGE, `${deployment.name}_edge`, look)).toEqual(['ECONNREFUSED', 'open', 1]);
+      answer([fetched, await tryConnect({ host: 'api', port: 8080 }),
+              await tryConnect({ host: '${await inspect('model', outside)}', port: 4011 })]);`;
+    // What scrapes has no way out; what can call a model sees no metrics.
+    expect(await onNetwork(IMAGE, `${deployment.name}_metrics`, look)).toEqual([200, 'open', 'timeout']);
+    expect(await onNetwork(IMAGE, `${deployment.name}_edge`, look)).toEqual(['ECONNREFUSED', 'open', 'open']);
     expect((await deployment.call('/metrics')).status).toBe(404);
     expect(await inspect('api', '.NetworkSettings.Ports')).toMatchObject({ '9464/tcp': null });
   });
