@@ -172,6 +172,20 @@ describe('the built client, on the built service and real containers', () => {
     },
   );
 
+  it('tells of the phases of a step, and brings the same answer with its digits', async () => {
+    const phases: string[] = [];
+    const answer = await client.compute(
+      { step: 'give it back', sources: sources('9007199254740993') },
+      { onProgress: ({ phase }) => phases.push(phase) },
+    );
+    expect(phases).toEqual(['prompt', 'model', 'admission', 'queue', 'running']);
+    expect([answer.resultText, computation(answer)]).toEqual(['9007199254740993', []]);
+    await expect(
+      client.compute({ step: 'x', sources: [] }, { onProgress: ({ phase }) => phases.push(phase) }),
+    ).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(phases).toHaveLength(5);
+  });
+
   it('gets a Computation for a refused function and for one that failed, and every refusal when asked', async () => {
     const refused = await client.compute({
       step: 'reach out',

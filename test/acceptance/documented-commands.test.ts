@@ -243,7 +243,21 @@ describe('every command of the pages, in a scratch copy, beside the built servic
     );
     const script = `set -m
 pids=()
-trap 'for pid in "\${pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null; done; wait' EXIT
+trap 'for pid in "\${pids[@]}"; do kill -TERM $(leaves "$pid") 2>/dev/null; done; wait' EXIT
+# What serves is below npm and sh. It alone is told to end: npm would pass the signal on, and a second one is not waited for.
+leaves() {
+  local file stat
+  local -A parents=()
+  for file in /proc/[0-9]*/stat; do
+    { read -r stat <"$file"; } 2>/dev/null || continue
+    set -- "$1" \${stat##*) }
+    file=\${file#/proc/}
+    if [ "$4" = "$1" ]; then parents[\${file%/stat}]=$3; fi
+  done
+  for file in "\${!parents[@]}"; do
+    [[ " \${parents[*]} " == *" $file "* ]] || echo "$file"
+  done
+}
 await() {
   for _ in $(seq 600); do
     grep -qP "$2" "$1" && return 0
