@@ -8,7 +8,7 @@ import { answersOf } from '../../src/model/script.ts';
 import { type ScriptedModel, startScriptedModel } from '../../src/model/scripted.ts';
 import { createKey } from '../../src/tenants.ts';
 
-import { type RunningService, startService } from './service.ts';
+import { FROM_SOURCE, type RunningService, startService } from './service.ts';
 import { block, field, heading, note } from './show.ts';
 import { DEMO_STEPS, type DemoStep } from './steps.ts';
 
@@ -37,6 +37,7 @@ function run(command: string, args: readonly string[]): void {
 }
 
 async function main(keep: boolean): Promise<void> {
+  const told = toldToEnd();
   const startedAt = Date.now();
   run('bash', ['sandbox-image/engine.sh']);
   run(process.execPath, ['--import', 'tsx', 'sandbox-image/build.ts']);
@@ -49,16 +50,22 @@ async function main(keep: boolean): Promise<void> {
   });
   const { key, entry } = createKey('demo', 1000, 3600);
   writeFileSync(join(folder, 'tenants.json'), JSON.stringify({ tenants: [entry] }));
-  const service = await startService({
-    PORT: '0',
-    METRICS_PORT: '0',
-    TENANTS_FILE: join(folder, 'tenants.json'),
-    LEDGER_URL: `sqlite:${join(folder, 'ledger.db')}`,
-    MODEL_WEBHOOK_URL: model.url,
-    MODEL_SIGNING_SECRET: secret,
-    MODEL_ALLOWED_HOSTS: model.hostPort,
-  });
-  try {
+  const starting = startService(
+    {
+      PORT: '0',
+      METRICS_PORT: '0',
+      TENANTS_FILE: join(folder, 'tenants.json'),
+      LEDGER_URL: `sqlite:${join(folder, 'ledger.db')}`,
+      MODEL_WEBHOOK_URL: model.url,
+      MODEL_SIGNING_SECRET: secret,
+      MODEL_ALLOWED_HOSTS: model.hostPort,
+    },
+    () => {},
+    FROM_SOURCE,
+    { apart: true },
+  );
+  const walk = async (): Promise<void> => {
+    const service = await starting;
     await ready(service);
     for (const [index, step] of DEMO_STEPS.entries()) {
       await show(service, key, model, step, index + 1);
@@ -66,13 +73,27 @@ async function main(keep: boolean): Promise<void> {
     await showUsage(service, key);
     note(`\nThe whole demo took ${((Date.now() - startedAt) / 1000).toFixed(0)} s.`);
     if (keep) {
-      await keepRunning(service, key, folder);
+      keepRunning(service, key, folder);
+      await told;
     }
+  };
+  try {
+    await Promise.race([walk(), told]);
   } finally {
+    const service = await starting;
     await service.stop();
     await model.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Resolves when the demo is told to end. Told more than once, as Ctrl-C under npm does, it still tidies up once. */
+function toldToEnd(): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => done());
+    }
+  });
 }
 
 /** The self-test starts a container first; a slow machine may need a while. */
@@ -166,7 +187,7 @@ async function showUsage(service: RunningService, key: string): Promise<void> {
   }
 }
 
-async function keepRunning(service: RunningService, key: string, folder: string): Promise<void> {
+function keepRunning(service: RunningService, key: string, folder: string): void {
   heading('The service keeps running');
   const example = {
     code: 'def compute(data):\n    return sum(data["xs"])\n',
@@ -178,14 +199,12 @@ curl -sS ${service.api}/v1/compute/run \\
   -d '${JSON.stringify(example)}'
 
 Description: ${service.api}/docs   Metrics: ${service.metrics}   Files: ${folder}`);
-  await new Promise<void>((done) => {
-    process.once('SIGINT', () => done());
-    process.once('SIGTERM', () => done());
-  });
 }
 
 try {
   await main(process.argv.includes('--keep'));
+  // A walk that was told to end is given up, not waited for.
+  process.exit();
 } catch (error) {
   // The scripts above have said in one line what to do; a stack would only hide it.
   console.error(`demo: ${(error as Error).message.split('\n', 1)[0]}`);

@@ -19,16 +19,21 @@ export interface RunningService {
 export const FROM_SOURCE = ['--import', 'tsx', 'src/main.ts'];
 export const AS_BUILT = ['dist/main.js'];
 
-/** Starts `compute-step serve` in a process of its own; `onLog` gets every line of its log. */
+/**
+ * Starts `compute-step serve` in a process of its own; `onLog` gets every line of its log. `apart`: in a group of its
+ * own, so that a Ctrl-C on the terminal does not reach it besides `stop`, as the second signal ends it at once.
+ */
 export async function startService(
   env: Readonly<Record<string, string>>,
   onLog: (line: string) => void = () => {},
   command: readonly string[] = FROM_SOURCE,
+  { apart = false }: { readonly apart?: boolean } = {},
 ): Promise<RunningService> {
   const child = spawn(process.execPath, [...command, 'serve'], {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: apart,
   });
   const exited = once(child, 'exit').then(([code]) => code as number | null);
   const found = new Map<string, string>();

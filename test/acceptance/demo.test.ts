@@ -1,7 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -19,4 +21,54 @@ it('shows three steps, their outcomes and the usage, in plain text in a pipe', a
   expect(stdout).toMatch(/^rule +import: socket, line 1$/m);
   expect(stdout).toMatch(/^failure +exception: ZeroDivisionError, line 7$/m);
   expect(stdout).toMatch(/^compute_runs +\{"used":2,"limit":1000,"remaining":998\}$/m);
+});
+
+/** Processes that were given this folder in their environment. */
+function processesWith(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(folder);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+it.each([
+  ['npm is told to end', 'SIGTERM', 1],
+  ['the terminal sends Ctrl-C to all of it', 'SIGINT', -1],
+] as const)('keeps its service until %s, and leaves nothing then', async (_name, signal, whom) => {
+  const child = spawn('npm', ['run', '--silent', 'demo', '--', '--keep'], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = child.pid as number;
+  let said = '';
+  let folder = '';
+  onTestFinished(() => {
+    for (const left of [-pid, ...(folder === '' ? [] : processesWith(folder))]) {
+      try {
+        process.kill(left, 'SIGKILL');
+      } catch {}
+    }
+    if (folder !== '') rmSync(folder, { recursive: true, force: true });
+  });
+  child.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  const end = /^Description: (\S+)\/docs .*Files: (\S+)$/m;
+  await expect.poll(() => said, { timeout: 100_000 }).toMatch(end);
+  const [, url = ''] = end.exec(said) ?? [];
+  folder = end.exec(said)?.[2] ?? '';
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  expect(processesWith(folder).length).toBeGreaterThan(0);
+  const exited = once(child, 'exit');
+  process.kill(whom * pid, signal);
+  await exited;
+  await expect.poll(() => processesWith(folder), { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => existsSync(folder), { timeout: 60_000 }).toBe(false);
 });
