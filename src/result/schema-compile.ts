@@ -67,8 +67,25 @@ function compileFault(error: unknown): string {
   if (error instanceof SyntaxError && error.message.startsWith('Invalid regular expression')) {
     return 'result_schema: pattern must be a regular expression of ECMA-262 (with the u flag)';
   }
+  const text = error instanceof Error ? error.message : '';
+  for (const [words, message] of COMPILE_FAULTS) {
+    if (text.includes(words)) {
+      return `result_schema: ${message}`;
+    }
+  }
   return 'result_schema cannot be compiled as JSON Schema 2020-12; simplify it';
 }
+
+/** Of ajv's own words, as it has no codes; a test holds each. */
+const COMPILE_FAULTS: readonly (readonly [words: string, message: string])[] = [
+  [
+    '"nullable" cannot be used without "type"',
+    'nullable is not a keyword of JSON Schema; write type: ["…", "null"], or nullable beside result_schema',
+  ],
+  ['keyword "id"', 'id is not a keyword of JSON Schema 2020-12; write $id, or leave it out'],
+  ['resolves to more than one schema', '$anchor or $id stands twice; give every one a name of its own'],
+  ['percent-encoding', '$ref must be a URI reference: % only before two hex digits'],
+];
 
 const KEYWORDS = new Set(
   (

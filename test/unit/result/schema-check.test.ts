@@ -117,7 +117,14 @@ describe('a result_schema that cannot be used', () => {
     ['a big one', { description: 'canary'.repeat(11_000) }, /larger than 64 KiB/],
     ['a deep one', deep(65), /nested deeper than 64/],
     ['a very deep one', deep(100_000), /nested deeper than 64/],
-    ['nullable without a type', { nullable: true }, /cannot be compiled/],
+    ['nullable without a type', { nullable: true }, /nullable is not a keyword/],
+    ['id', { id: 'canary' }, /: id is not a keyword/],
+    [
+      'an anchor twice',
+      { $defs: { a: { $anchor: 'canary' }, b: { $anchor: 'canary' } } },
+      /\$anchor or \$id/,
+    ],
+    ['a reference that is no URI', { $ref: '#/$defs/%zz' }, /\$ref must be a URI/],
   ];
   test.each(faults)('%s', async (_, schema, message) => {
     const fault = await shared.compileCheck(schema);
