@@ -5,6 +5,7 @@ import type { ComputeRequest, RunRequest, SourceIn } from '../contract/request.t
 import type { JsonObject, ResultAsk } from '../contract/result-type.ts';
 import type { Tenant } from '../contract/tenant.ts';
 import type { ReadBody } from '../json/body.ts';
+import { declaredFault } from '../schema/declared-fault.ts';
 import type { StepSource } from '../step/request.ts';
 import { invalid } from './read-body.ts';
 
@@ -83,9 +84,7 @@ export function sourcesOf(
     if (tenant.schema_policy === 'declared' && source.schema === undefined) {
       faults.push({ field: `${at}.schema`, fix: 'is required: this tenant shows declared schemas only' });
     }
-    if (source.schema !== undefined && tooLarge(source.schema)) {
-      faults.push({ field: `${at}.schema`, fix: 'must be at most 64 KiB' });
-    }
+    faults.push(...schemaFaults(`${at}.schema`, source.schema));
     return {
       name,
       bytes: value.bytes,
@@ -97,8 +96,16 @@ export function sourcesOf(
   return faults.length > 0 ? invalid(faults) : sources.filter((source) => source !== null);
 }
 
-function tooLarge(schema: JsonObject): boolean {
-  return Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_MAX_BYTES;
+/** A declared schema stands in the prompt as it is, so it must be a schema and of a bounded size. */
+function schemaFaults(field: string, schema: JsonObject | undefined): FieldFault[] {
+  if (schema === undefined) {
+    return [];
+  }
+  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_MAX_BYTES) {
+    return [{ field, fix: 'must be at most 64 KiB' }];
+  }
+  const fault = declaredFault(schema);
+  return fault === null ? [] : [{ field: field + fault.place, fix: fault.fix }];
 }
 
 /** Operator's limits, as a caller may lower them. */
