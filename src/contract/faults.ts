@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler';
+import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 
 /** A place in a document and what to do about it. Never holds a value of the document. */
 export interface FieldFault {
@@ -19,7 +19,7 @@ export function faultChecker(schema: TSchema): Checker {
       return [];
     }
     const seen = new Map<string, string>();
-    for (const error of compiled.Errors(document)) {
+    for (const error of narrowed(compiled.Errors(document))) {
       const field = fieldName(error.path, schema);
       // A missing member is reported as missing and again as of the wrong type: the first word is the clear one.
       if (!seen.has(field)) {
@@ -31,6 +31,24 @@ export function faultChecker(schema: TSchema): Checker {
     }
     return [...seen].map(([field, fix]) => ({ field, fix }));
   };
+}
+
+/** The errors, with that of a union replaced by those of the one choice that is of the value's JSON type. */
+function* narrowed(errors: Iterable<ValueError>): Generator<ValueError> {
+  for (const error of errors) {
+    const choices: readonly TSchema[] =
+      error.type === ValueErrorType.Union ? ((error.schema.anyOf ?? []) as TSchema[]) : [];
+    const kind = Array.isArray(error.value) ? 'array' : error.value === null ? 'null' : typeof error.value;
+    const meant = choices.flatMap(({ type, const: only }, index) =>
+      type === kind && only === undefined ? [index] : [],
+    );
+    const inner = meant.length === 1 ? error.errors[meant[0] as number] : undefined;
+    if (inner === undefined) {
+      yield error;
+    } else {
+      yield* narrowed(inner);
+    }
+  }
 }
 
 /**
@@ -65,6 +83,12 @@ function fixFor(type: ValueErrorType, schema: TSchema, message: string): string 
       return 'is required';
     case ValueErrorType.Union:
       return `must be ${unionText(schema)}`;
+    case ValueErrorType.StringMinLength:
+      return schema.minLength === 1
+        ? 'must not be empty'
+        : `must have at least ${schema.minLength} characters`;
+    case ValueErrorType.StringMaxLength:
+      return `must have at most ${schema.maxLength} characters`;
     case ValueErrorType.StringPattern:
       return `must match ${schema.pattern}`;
     default:

@@ -13,6 +13,7 @@ function expectProblem(answer: TestAnswer, code: keyof typeof PROBLEMS): void {
   expect(answer.status).toBe(PROBLEMS[code].status);
   expect(answer.headers['content-type']).toContain('application/problem+json');
   expect(answer.json.type).toContain(`#${code}`);
+  expect(answer.headers['retry-after']).toBe(answer.json.retry_after_seconds?.toString());
 }
 
 let service: TestService;
@@ -38,7 +39,24 @@ describe('a request that is not valid', () => {
     ['a body that is not JSON', '{"step":', ['body']],
     ['an array', [], ['document']],
     ['no step', { sources }, ['step']],
-    ['an empty step', { step: '', sources }, ['step']],
+    ['an empty step', { step: '', sources }, ['step must not be empty']],
+    ['an empty item', { step: {}, sources }, ['step.instruction is required']],
+    ['an empty instruction', { step: { instruction: '' }, sources }, ['step.instruction must not be empty']],
+    [
+      'a declared schema that is no object',
+      { step: 'x', sources: [{ result: 1, schema: 'text' }] },
+      ['sources[0].schema', 'object'],
+    ],
+    [
+      'a declared schema that is none',
+      { step: 'x', sources: [{ result: 1, schema: { properties: { [SECRET]: { type: 'float' } } } }] },
+      ['sources[0].schema.properties.*.type', 'integer'],
+    ],
+    [
+      'a declared schema that is too large',
+      { step: 'x', sources: [{ result: 1, schema: { title: 'x'.repeat(65_536) } }] },
+      ['sources[0].schema', '64 KiB'],
+    ],
     ['no sources', { step: 'sum' }, ['sources']],
     ['an empty list of sources', { step: 'sum', sources: [] }, ['sources']],
     ['an unknown member', { ...step, [SECRET.replaceAll('-', ' ')]: 1 }, ['not a known member']],
@@ -202,10 +220,21 @@ describe('a request that gets no further than the door', () => {
 
   it('is 406, 413 and 415 by name', async () => {
     expectProblem(await service.post('/v1/compute', step, { accept: 'text/csv' }), 'not_acceptable');
-    expectProblem(
-      await service.post('/v1/compute', step, { 'content-type': 'text/plain' }),
-      'unsupported_media_type',
-    );
+    for (const headers of [
+      { 'content-type': 'text/plain' },
+      { 'content-type': 'application/json; charset=iso-8859-1' },
+      { 'content-type': 'application/json; charset="utf-16"' },
+      { 'content-encoding': 'gzip' },
+      { 'content-encoding': 'identity, br' },
+    ]) {
+      expectProblem(await service.post('/v1/compute', step, headers), 'unsupported_media_type');
+    }
+    for (const headers of [
+      { 'content-type': 'application/json; charset=utf-8' },
+      { 'content-type': 'application/json;charset="UTF-8"', 'content-encoding': 'Identity' },
+    ]) {
+      expect((await service.post('/v1/compute', step, headers)).status).toBe(200);
+    }
     const large = JSON.stringify({ ...step, sources: [{ result: SECRET.repeat(20_000) }] });
     expectProblem(await service.post('/v1/compute', large), 'body_too_large');
   });

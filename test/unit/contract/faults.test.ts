@@ -51,7 +51,18 @@ describe('faultChecker', () => {
       );
     expect(text({ map: { bob_smith: 1 } })).toBe('map.<member> is not valid: expected string');
     expect(text({ map: { '7': 1 } })).toContain('map.<member> ');
-    expect(text({ either: { id: 1 } })).toContain('either');
+    expect(text({ either: { id: 1 } })).toBe('either.id is not valid: expected string');
+    expect(text({ either: {} })).toBe('either.id is required');
+    expect(text({ either: 1 })).toBe('either must be a JSON string or a JSON object');
+  });
+
+  it('says of a text what its length must be', () => {
+    const step = Type.Union([Type.String({ minLength: 1, maxLength: 3 }), Type.Object({})]);
+    const text = (document: unknown) =>
+      faultText(faultChecker(Type.Object({ step, name: Type.String({ minLength: 2 }) }))(document));
+    expect(text({ step: '', name: 'ab' })).toBe('step must not be empty');
+    expect(text({ step: 'abcd', name: 'ab' })).toBe('step must have at most 3 characters');
+    expect(text({ step: 'abc', name: 'a' })).toBe('name must have at least 2 characters');
   });
 
   it('is bounded', () => {
