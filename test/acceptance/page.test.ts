@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Look, type RunningBrowser, startBrowser, type Tab } from '../fakes/browser.ts';
 import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
 import type { ScriptedAnswer } from '../fakes/scripted-model.ts';
 
-const WAIT = { timeout: 60_000, interval: 100 };
+// A test here takes several steps, each of which may wait for an engine that others load.
+vi.setConfig({ testTimeout: 600_000 });
+const WAIT = { timeout: 120_000, interval: 100 };
 const AVERAGE =
   'def compute(data):\n    rows = data["orders"]\n    return sum(r["price"] for r in rows) / len(rows)\n';
 const REFUSED = 'import socket\n\ndef compute(data):\n    é = "😀"; return eval("1")\n';
@@ -97,7 +99,15 @@ async function openFilled(
 }
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
-const badge = (page: Page, words: string) => page.locator('.badge', { hasText: words }).first().waitFor();
+/** Waits for what a panel says its content is; where it does not come, the error tells what the page says instead. */
+async function badge(page: Page, words: string): Promise<void> {
+  try {
+    await page.locator('.badge', { hasText: words }).first().waitFor();
+  } catch (cause) {
+    const said = await page.locator('#status, #answer').allTextContents();
+    throw new Error(`no "${words}" but: ${said.join(' | ')}`, { cause });
+  }
+}
 const focused = (page: Page) => page.evaluate('document.activeElement.id');
 const used = async (): Promise<number> => (await built.get('/v1/usage')).json.compute_runs.used;
 
@@ -568,10 +578,10 @@ describe.each([
 });
 
 describe('the page for a reader who wants no motion', () => {
-  it('turns and scrolls nothing', async () => {
-    const moves = `[getComputedStyle(document.querySelector('.spinner')).animationName, getComputedStyle(document.documentElement).scrollBehavior]`;
-    expect(await (await open({ calm: true })).evaluate(moves)).toEqual(['none', 'auto']);
-    expect(await (await open()).evaluate(moves)).toEqual(['turn', 'smooth']);
+  it('turns nothing', async () => {
+    const turning = 'getComputedStyle(document.querySelector(".spinner")).animationName';
+    expect(await (await open({ calm: true })).evaluate(turning)).toBe('none');
+    expect(await (await open()).evaluate(turning)).toBe('turn');
   });
 });
 

@@ -16,8 +16,8 @@ const ARGUMENTS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ];
-/** For each thing waited for; a loaded machine is slow to draw. */
-const TIMEOUT_MS = 60_000;
+/** For each thing waited for; a loaded machine is slow to draw, and slower to run a container. */
+const TIMEOUT_MS = 120_000;
 
 export interface Look {
   readonly width?: number;
@@ -51,7 +51,7 @@ export async function startBrowser(): Promise<RunningBrowser> {
     executablePath: EXECUTABLE,
     args: ARGUMENTS,
     headless: true,
-    timeout: 2 * TIMEOUT_MS,
+    timeout: TIMEOUT_MS,
     env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_CACHE_HOME: folder },
   });
   const browser = await launched.catch((error: unknown) => {
