@@ -31,6 +31,39 @@ describe('compute-step', () => {
     }
   });
 
+  it.each([
+    ['serve', 'PORT'],
+    ['sandboxd', 'SANDBOXD_SOCKET'],
+    ['doctor', '--json'],
+    ['key create', '--seconds'],
+    ['key', '--seconds'],
+    ['usage export', '--month'],
+    ['usage', '--month'],
+    ['model', '--script'],
+  ])('prints the help of %s, and no other', (name, option) => {
+    for (const flag of ['--help', '-h']) {
+      const { status, stdout, stderr } = command([...name.split(' '), flag]);
+      expect([status, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(new RegExp(`^compute-step ${name}`));
+      expect(stdout).toContain(option);
+      expect(stdout.match(/^compute-step /gm)).toHaveLength(1);
+    }
+  });
+
+  it('prints the help of all, and that of a command whose options are wrong', () => {
+    const { status, stdout } = command(['--help']);
+    expect(status).toBe(0);
+    for (const word of ['serve', 'sandboxd', 'doctor', 'key create', 'usage export', 'model', '--script']) {
+      expect(stdout).toContain(word);
+    }
+    for (const name of ['doctor', 'key create', 'usage export', 'model']) {
+      const wrong = command([...name.split(' '), '--wrong']);
+      expect(wrong.status).toBe(2);
+      expect(wrong.stderr).toContain('--wrong');
+      expect(wrong.stderr).toMatch(new RegExp(`^compute-step ${name} `, 'm'));
+    }
+  });
+
   it('makes a key whose digest is in the entry, and shows it once', () => {
     const { status, stdout } = command([
       'key',
@@ -142,13 +175,15 @@ describe('compute-step', () => {
     const env = {
       TENANTS_FILE: file,
       LEDGER_URL: `sqlite:${join(folder, 'ledger.db')}`,
-      DOCKER_HOST: 'unix:///nonexistent/docker.sock',
+      DOCKER_HOST: process.env.DOCKER_HOST ?? '',
       METRICS_PORT: '0',
       PORT: String(port),
     };
-    const { status, stderr } = command(['serve'], env);
+    const { status, stdout: log, stderr } = command(['serve'], env);
     held.close();
     expect(status).toBe(2);
+    // What it had begun to start was called off: no start has failed.
+    expect(log).not.toContain('container_start');
     expect(stderr).toContain(`127.0.0.1:${port} is in use`);
     expect(stderr).not.toContain('    at ');
   });
