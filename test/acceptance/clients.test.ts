@@ -10,7 +10,14 @@ const HEALTH = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
 let built: BuiltService;
 const sockets: Socket[] = [];
 beforeAll(async () => {
-  built = await startBuiltService({ env: { BODY_MAX_BYTES: '65536', SANDBOX_POOL_SIZE: '1' } });
+  built = await startBuiltService({
+    env: {
+      BODY_MAX_BYTES: '65536',
+      SANDBOX_POOL_SIZE: '1',
+      // What the environment says must not make the parser lenient.
+      NODE_OPTIONS: '--insecure-http-parser',
+    },
+  });
   await built.ready();
 });
 afterEach(() => {
@@ -84,6 +91,16 @@ describe('the built service', () => {
       (socket) => socket.end(),
     );
     await expect.poll(text, POLL).toContain('"succeeded"');
+  });
+
+  it('takes no request in which another can be hidden, whatever node was told', async () => {
+    const hidden = 'GET /healthz HTTP/1.1\r\nhost: y\r\n\r\n';
+    const { text, closed } = open(
+      `POST /healthz HTTP/1.1\r\nhost: x\r\ncontent-length: ${5 + hidden.length}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
+    );
+    await expect.poll(closed, POLL).toBe(true);
+    expect(text()).toMatch(/^HTTP\/1.1 400 .*"invalid_request"/s);
+    expect(text()).not.toContain('"ok"');
   });
 
   it('cuts off who drips a head, and is alive meanwhile', async () => {
