@@ -5,7 +5,7 @@ import type Docker from 'dockerode';
 import { baseImage, hasImage, pull } from '../sandbox-image/base.ts';
 import { dockerBuild } from './docker-build.ts';
 
-const NODE = 'node:20-trixie-slim';
+const NODE = 'node:24-trixie-slim';
 /** Our own name: an image under Node's would be taken for theirs. */
 const OWN_NODE = 'compute-step-node:trixie';
 /** Without the recommended packages: they are a compiler and npm. */
