@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { boundStall } from './answer-stall.ts';
 import type { HttpLimits } from './limits.ts';
 
 /** What the framework and node are told of the limits when the listener is made. */
@@ -38,20 +39,6 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
     }
     return payload;
   });
-  app.addHook('onSend', async (http, reply) => {
-    const { socket } = http.raw;
-    if (typeof socket.setTimeout !== 'function') {
-      // A request that came over no connection.
-      return;
-    }
-    // A client that takes nothing would hold its answer, its place and its bytes for ever. From its turn on, where
-    // answers to earlier requests are still to go out.
-    reply.raw.setTimeout(limits.answerStallMs);
-    reply.raw.once('finish', () => {
-      // A next request on the same connection has its own deadline.
-      if (socket.timeout === limits.answerStallMs) {
-        socket.setTimeout(0);
-      }
-    });
-  });
+  // A client that takes nothing would hold its answer, its place and its bytes for ever.
+  app.addHook('onSend', async (_http, reply) => boundStall(reply.raw, limits.answerStallMs));
 }

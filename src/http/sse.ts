@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { boundStall } from './answer-stall.ts';
 
 /** What bounds one stream of events. */
 export interface EventStreamBounds {
@@ -75,7 +76,7 @@ export function openEventStream(
       if (raw.destroyed || raw.writableEnded) {
         return;
       }
-      raw.setTimeout(bounds.lastEventMs, () => raw.destroy());
+      boundStall(raw, bounds.lastEventMs);
       raw.end(eventText(event, data));
     },
   };

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { HTTP_LIMITS, type HttpLimits } from '../../src/http/limits.ts';
@@ -60,6 +61,10 @@ function post(path: string, { key }: TestService, body: string, more = ''): stri
 }
 
 const health = (more = '') => `GET /healthz HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+
+/** How many connections a service has. */
+const connectionsOf = ({ app }: TestService): Promise<number> =>
+  new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
 
 /** The problem in an answer that came raw, and its status line. */
 function problemIn(answer: string) {
@@ -263,6 +268,28 @@ describe('a client that is slow', () => {
     await expect.poll(async () => (await own.post('/v1/compute/run', RUN)).status, POLL).toBe(200);
   });
 
+  it('and takes nothing of an answer that had to wait for its turn loses the connection as well', async () => {
+    const own = await within({ answerStallMs: 1000 });
+    let finish = (): void => {};
+    own.sandbox.answer = () =>
+      new Promise((report) => {
+        finish = () => report(returned('1'));
+      });
+    const { socket } = open();
+    socket.pause();
+    socket.write(post('/v1/compute/run', own, RUN));
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    own.sandbox.answer = () => returned(`"${'x'.repeat(16_000_000)}"`);
+    let waiting: ServerResponse | undefined;
+    own.app.server.once('request', (_request, response) => {
+      waiting = response;
+    });
+    socket.write(post('/v1/compute/run', own, RUN));
+    await expect.poll(() => waiting?.writableLength ?? 0, POLL).toBeGreaterThan(16_000_000);
+    finish();
+    await expect.poll(() => connectionsOf(own), POLL).toBe(0);
+  });
+
   it('is not so for what the service itself takes, in its first request or a later one', async () => {
     const own = await within({ answerStallMs: 500 });
     own.sandbox.answer = () => new Promise((report) => setTimeout(() => report(returned('1')), 1500));
@@ -330,9 +357,7 @@ describe('many connections', () => {
     await first.all;
     finish();
     await expect.poll(working.text, POLL).toContain('"succeeded"');
-    expect(
-      await new Promise((resolve) => own.app.server.getConnections((_, count) => resolve(count))),
-    ).toBeLessThanOrEqual(10);
+    expect(await connectionsOf(own)).toBeLessThanOrEqual(10);
   });
 
   it('that all have work in them keep theirs, and the next is closed', async () => {

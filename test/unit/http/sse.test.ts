@@ -115,6 +115,31 @@ describe('a stream of events', () => {
     await expect.poll(() => raw.destroyed, { timeout: 20_000 }).toBe(true);
   });
 
+  it('leaves the time that its last event may wait to no later answer on the connection', async () => {
+    const server = createServer((request, raw) => {
+      if (request.url === '/later') {
+        setTimeout(() => raw.end('later'), 1500);
+      } else {
+        openEventStream(raw, {}, { ...EVENT_STREAM_BOUNDS, lastEventMs: 500 }).end('end', '');
+      }
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    closing.push(() => {
+      client.destroy();
+      server.close();
+    });
+    let text = '';
+    client.on('data', (chunk) => (text += chunk));
+    const closed = new Promise((resolve) => client.once('close', resolve));
+    client.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    client.write('GET /later HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await closed;
+    expect(text).toMatch(/event: end.*later/s);
+  });
+
   it('looks at once whether a client that ended its side still reads', async () => {
     const { raw, client, text, read } = await streamed();
     read();
