@@ -204,6 +204,25 @@ describe('the page, on the built service', () => {
     await expect.poll(() => page.getByLabel('Result', { exact: true }).textContent(), WAIT).toBe('4');
   });
 
+  it('gives the verdict on a function to no other one, which was typed meanwhile', async () => {
+    const page = await openFilled('any');
+    const editor = page.getByLabel('Python, with one def compute(data)');
+    await editor.fill('def compute(data):\n    return 1\n');
+    const before = await used();
+    const held: (() => void)[] = [];
+    await page.route('**/v1/compute/admit?all=true', (route) => void held.push(() => route.continue()));
+    for (const name of ['Check', 'Run this function']) {
+      await press(page, name);
+      await expect.poll(() => held.length, WAIT).toBe(1);
+      await editor.fill(`def compute(data):\n    return eval("${name}")\n`);
+      held.pop()?.();
+      await page.getByText('The function was edited meanwhile. Check it again.').waitFor();
+      expect(await page.locator('#verdict').textContent()).toBe('Not checked');
+      expect(await editor.inputValue()).toContain(name);
+    }
+    expect(await used()).toBe(before);
+  });
+
   it('says what went wrong in a run, where, and what the code means', async () => {
     const page = await openFilled('forget a case');
     await press(page, 'Compute');

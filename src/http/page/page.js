@@ -78,11 +78,17 @@ function shownComputation(text) {
   };
 }
 
-/** @param {string} text */
-function shownVerdict(text) {
+/**
+ * @param {string} text
+ * @param {string} code what was checked: a function that was edited meanwhile is another one
+ */
+function shownVerdict(text, code) {
+  if (panel.code() !== code) {
+    return { said: 'The function was edited meanwhile. Check it again.', titleId: 'function-title' };
+  }
   const { admission, code_sha256: sha256, refusals } = JSON.parse(text);
   const refused = admission.admitted ? [] : refusals.length === 0 ? [admission] : refusals;
-  panel.show(panel.code(), sha256, refused);
+  panel.show(code, sha256, refused);
   return { said: `The function is ${admission.admitted ? '' : 'not '}admitted.`, titleId: 'function-title' };
 }
 
@@ -156,8 +162,10 @@ async function useFunction(run) {
   await waiting.during(run ? 'Running the function…' : 'Checking the function…', async (signal) => {
     let said = '';
     if (!run || panel.sha256() === '') {
-      const body = JSON.stringify({ code: panel.code() });
-      said = await ask(key, { path: '/v1/compute/admit?all=true', body, show: shownVerdict }, signal);
+      const code = panel.code();
+      const body = JSON.stringify({ code });
+      const show = (/** @type {string} */ text) => shownVerdict(text, code);
+      said = await ask(key, { path: '/v1/compute/admit?all=true', body, show }, signal);
     }
     if (asked === null || panel.sha256() === '') {
       return said;
