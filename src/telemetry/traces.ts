@@ -32,7 +32,7 @@ export interface TracingOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly version: string;
   readonly clock: Clock;
-  /** Told why spans did not arrive, and how many since it was told last; at most once in REPORT_EVERY_MS. */
+  /** Told why spans did not arrive, and how many since it was told last; at most every ten minutes. */
   readonly lost: (reason: string, spans: number) => void;
   readonly bounds?: Partial<TracingBounds>;
 }
