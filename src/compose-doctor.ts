@@ -5,6 +5,7 @@ import type { CheckState } from './contract/readiness.ts';
 import { type Finding, fine, wrong } from './doctor.ts';
 import { ledgerFindings } from './doctor-ledger.ts';
 import { modelFinding, modelSettings } from './doctor-model.ts';
+import { openLedger } from './metering/open-ledger.ts';
 import { modelConfigFaults } from './model/choose.ts';
 import type { Pack } from './prompt/pack.ts';
 import type { SandboxObserver } from './sandbox/observer.ts';
@@ -43,7 +44,7 @@ export async function examine(
     ...(pack === null ? [] : await sandboxFindings(config, pack, systemClock)),
     packFinding,
     tenantsFinding(config),
-    ...(await ledgerFindings(config, systemClock)),
+    ...(await ledgerFindings(config, systemClock, (at) => openLedger(at, { clock: systemClock }))),
     ...modelSettings(config),
     ...(options.model ? [await modelFinding(config, systemClock)] : []),
   ];

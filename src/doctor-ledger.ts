@@ -3,17 +3,19 @@ import { dirname, resolve } from 'node:path';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { type Finding, fine, wrong } from './doctor.ts';
-import { LedgerUnavailable } from './metering/ledger.ts';
-import { parseLedgerUrl } from './metering/ledger-url.ts';
+import { type Ledger, LedgerUnavailable } from './metering/ledger.ts';
+import { type LedgerLocation, parseLedgerUrl } from './metering/ledger-url.ts';
 import { utcMonth } from './metering/months.ts';
-import { openLedger } from './metering/open-ledger.ts';
+
+/** Opens the ledger that there is. */
+type Open = (location: Exclude<LedgerLocation, { kind: 'invalid' }>) => Ledger;
 
 /** No clock is right that is before this was written. */
 const CLOCK_FROM = new Date('2025-01-01T00:00:00Z');
 const LEDGER_FIX = 'check the path, its permissions and the disk, or that PostgreSQL is up';
 
 /** The ledger's totals against its journal, and the clock against the ledger. Makes no ledger where there is none. */
-export async function ledgerFindings(config: Config, clock: Clock): Promise<readonly Finding[]> {
+export async function ledgerFindings(config: Config, clock: Clock, open: Open): Promise<readonly Finding[]> {
   const location = parseLedgerUrl(config.LEDGER_URL);
   if (location.kind === 'invalid') {
     return [wrong('ledger', location.detail, 'correct LEDGER_URL')];
@@ -24,7 +26,7 @@ export async function ledgerFindings(config: Config, clock: Clock): Promise<read
       : wrong('ledger', 'there is none, and none can be made at LEDGER_URL', LEDGER_FIX);
     return [ledger, clockFinding(clock, null)];
   }
-  const ledger = openLedger(location, { clock });
+  const ledger = open(location);
   try {
     const mismatches = await ledger.verify();
     const { month } = await ledger.usage('', null, clock.now());

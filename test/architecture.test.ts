@@ -29,6 +29,7 @@ const ADAPTERS = [
   'sandbox/docker.ts',
   'sandbox/daemon.ts',
   'sandbox/remote.ts',
+  'metering/open-ledger.ts',
   'metering/sql-ledger.ts',
   'telemetry/metrics.ts',
   'telemetry/logger.ts',
@@ -45,6 +46,7 @@ const ROOTS = [
   'compose-sandboxd.ts',
   'compose-doctor.ts',
   'compose-traces.ts',
+  'compose-usage.ts',
   'main.ts',
 ];
 
@@ -238,7 +240,11 @@ describe('the laws of the code', () => {
   });
 
   it('holds no state in modules', () => {
-    expect(offenders(({ code }) => code.match(/^(?:export )?(?:let|var) .*/gm) ?? [])).toEqual([]);
+    const variable = /^(?:export )?(?:let|var) .*/gm;
+    // A constant that begins empty is there to be filled.
+    const empty =
+      /^(?:export )?const \w+(?:: [^=]+)? = (?:new (?:(?:Weak)?(?:Map|Set)|AbortController)(?:<.*>)?\(\)|\[\]|\{\});/gm;
+    expect(offenders(({ code }) => [variable, empty].flatMap((kind) => code.match(kind) ?? []))).toEqual([]);
   });
 
   it('has no grab bags, no barrels and no overlong files', () => {

@@ -12,7 +12,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const at = (moment: string) => ({ ...systemClock, now: () => new Date(moment) });
 const look = (path: string, clock = systemClock) =>
-  ledgerFindings({ LEDGER_URL: `sqlite:${path}` } as Config, clock);
+  ledgerFindings({ LEDGER_URL: `sqlite:${path}` } as Config, clock, (location) =>
+    openLedger(location, { clock }),
+  );
 
 async function counted(path: string, month: string): Promise<void> {
   const clock = at(`${month}-15T12:00:00Z`);
