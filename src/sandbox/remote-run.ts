@@ -41,6 +41,7 @@ const NOTHING_MEASURED = {
 } as const;
 /** What the daemon measured began after GO; beyond this it is no measurement. */
 const WALL_SLACK_NS = 1_000_000_000n;
+const NS_PER_MS = 1_000_000n;
 
 /**
  * Sends a run, waits for its container, writes *started*, gives GO and follows the run to its report. The daemon
@@ -90,8 +91,11 @@ async function startAndFollow(
 ): Promise<RunReport> {
   const { clock, image, stopGraceMs, reportGraceMs } = context;
   const startNs = clock.monotonicNs();
+  // Nobody measured it: like a run found at recovery, it is charged the time since its start, at most its wall limit.
   const killed = (reason: KillReason): RunReport => {
-    const wallNs = clock.monotonicNs() - startNs;
+    const sinceNs = clock.monotonicNs() - startNs;
+    const mostNs = BigInt(wallMs) * NS_PER_MS;
+    const wallNs = sinceNs < mostNs ? sinceNs : mostNs;
     return { kind: 'killed', reason, usage: { ...NOTHING_MEASURED, wallNs, image } };
   };
   /** After GO there is no such thing as a run that did not start: its start is in the ledger. */

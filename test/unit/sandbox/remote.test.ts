@@ -323,22 +323,24 @@ describe('a daemon that breaks', () => {
       (socket) => socket.write(report({ ...RETURNED, usage: { ...RETURNED.usage, wallNs: 10n ** 15n } })),
     ],
     ['says nothing any more', () => {}],
-  ])('and %s after GO: the run is lost, and charged for the time since', async (_what, act) => {
+  ])('and %s after GO: lost, and charged the time since, up to its limit', async (_what, act) => {
     const { socketPath } = await impostor(takes((socket) => setTimeout(() => act(socket), 30)));
     const got = await run(remote(socketPath, { reportGraceMs: 100 }), { limits: { wallMs: 100 } });
     expect(got).toMatchObject({ kind: 'killed', reason: 'sandbox_lost' });
     const wallNs = got.kind === 'killed' ? got.usage.wallNs : 0n;
     expect(wallNs).toBeGreaterThan(25_000_000n);
-    expect(wallNs).toBeLessThan(20_000_000_000n);
+    expect(wallNs).toBeLessThanOrEqual(100_000_000n);
   });
 
   test('and does not answer STOP: the run ends all the same', async () => {
     const { socketPath } = await impostor(takes(() => stop.abort(new Error('left'))));
     const stop = new AbortController();
-    expect(await run(remote(socketPath, { stopGraceMs: 100 }), { signal: stop.signal })).toMatchObject({
-      kind: 'killed',
-      reason: 'cancelled',
+    const got = await run(remote(socketPath, { stopGraceMs: 100 }), {
+      signal: stop.signal,
+      limits: { wallMs: 50 },
     });
+    // It is not known when it ended; the wait for the daemon is nothing that the function ran.
+    expect(got).toMatchObject({ kind: 'killed', reason: 'cancelled', usage: { wallNs: 50_000_000n } });
   });
 
   test('and is gone for good before a large run is sent: not started, without a hang', async () => {
