@@ -33,6 +33,10 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
   });
+  // An expectation that is not known may be passed over (RFC 9110, 10.1.1); node would answer 417 without a problem.
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    server.emit('request', request, response);
+  });
   app.addHook('preParsing', async (http, reply, payload) => {
     if (http.headers.expect?.toLowerCase() === '100-continue') {
       reply.raw.writeContinue();

@@ -155,6 +155,16 @@ describe('a request that is refused before its body is there', () => {
     fine.socket.write(RUN);
     await expect.poll(fine.text, POLL).toContain('"succeeded"');
   });
+
+  it('is taken with an expectation that nobody knows, and refused with a problem', async () => {
+    const own = await within({});
+    const expecting = (key: string) =>
+      open(
+        `POST /v1/compute/run HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\nexpect: miracles\r\ncontent-length: ${RUN.length}\r\n\r\n${RUN}`,
+      );
+    await expect.poll(expecting('nobody').text, POLL).toContain('"unauthorized"');
+    await expect.poll(expecting(own.key).text, POLL).toContain('"succeeded"');
+  });
 });
 
 describe('a body that is too large', () => {
