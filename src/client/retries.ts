@@ -82,7 +82,7 @@ function mayRetry(error: unknown): error is ComputeStepProblem | ComputeStepConn
 function waitFor(error: Error, failed: number, random: () => number): number {
   const said = error instanceof ComputeStepProblem ? error.retryAfterSeconds : null;
   if (said !== null) {
-    return said * 1000 + SHORTEST_WAIT_MS + random() * FIRST_WAIT_MS;
+    return Math.max(0, said) * 1000 + SHORTEST_WAIT_MS + random() * FIRST_WAIT_MS;
   }
   const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.max(0, failed - 1));
   return SHORTEST_WAIT_MS + random() * most;

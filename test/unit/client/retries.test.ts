@@ -77,6 +77,9 @@ describe('a call with retries', () => {
     const said = await tried([problem('overloaded', 7), problem('quota_reserved', 1)]);
     expect(said.waits[0]).toBeGreaterThanOrEqual(7000);
     expect(said.waits[1]).toBeGreaterThanOrEqual(1000);
+    // What no service says must not make a loop without a pause.
+    const nonsense = await tried([problem('overloaded', -100_000)]);
+    expect(nonsense.waits[0]).toBeGreaterThanOrEqual(100);
     const unsaid = await tried(
       Array.from({ length: 9 }, () => problem('overloaded')),
       {
