@@ -35,7 +35,7 @@ function errors(): string {
   );
   const failures = Object.entries(FAILURES).map(
     ([code, { message, counts, retryable }]) =>
-      `| \`${code}\` | ${message} | ${counts ? 'yes' : 'no'} | ${retryable ? 'yes' : 'no'} |`,
+      `| \`${code}\` | ${message} | ${counts ? 'yes' : 'no'} | ${again(counts, retryable)} |`,
   );
   return `${NOTICE}
 
@@ -55,6 +55,12 @@ ${failures.join('\n')}
 
 ${problems.join('\n\n')}
 `;
+}
+
+/** What counted is kept for its Idempotency-Key, so that the same key would only bring it again. */
+function again(counts: boolean, retryable: boolean): string {
+  if (!retryable) return 'no';
+  return counts ? 'yes, with a new `Idempotency-Key`: it counts again' : 'yes';
 }
 
 function settings(): string {

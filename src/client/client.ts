@@ -122,13 +122,13 @@ export function createClient(options: ClientOptions): Client {
     const { status, headers, text } = incoming;
     given.onAnswer?.({ status, headers });
     const value = operation.answers.includes(status) ? parsed(text) : undefined;
-    if (typeof value === 'object' && value !== null) return { text, value };
+    if (isAnswer(value, operation.members)) return { text, value };
     throw (
-      readProblem(status, text, headers.get('retry-after')) ??
+      readProblem(status, text, headers) ??
       new ComputeStepConnectionError('answer', `not an answer of the service (HTTP ${status})`, status)
     );
   };
-  // The answer's shape is the contract's: the client trusts the service it is pointed at.
+  // The rest of the answer's shape is the contract's: the client trusts the service it is pointed at.
   const ask = async <T>(...args: Parameters<typeof call>): Promise<T> => (await call(...args)).value as T;
   const step = async (...args: Parameters<typeof call>): Promise<ComputationAnswer> => {
     const { text, value } = await call(...args);
@@ -150,6 +150,16 @@ export function createClient(options: ClientOptions): Client {
     health: (given) => ask(o.health, {}, given),
     ready: (given) => ask(o.ready, {}, given),
   };
+}
+
+/** Whether it is an object with these members as texts: enough to tell it from what a proxy or a stub answers. */
+function isAnswer(value: unknown, members: readonly string[]): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    members.every((name) => typeof (value as Record<string, unknown>)[name] === 'string')
+  );
 }
 
 function connectionOf(options: ClientOptions): Connection {

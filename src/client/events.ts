@@ -22,7 +22,7 @@ export interface LastEvent {
 
 /** Reads server-sent events (HTML Standard, section 9.2.6) piece by piece, as far as the service uses them. */
 export interface EventReader {
-  /** Takes the next piece of the stream; tells of each phase that is whole. */
+  /** Takes the next piece of the stream; tells of each phase that is whole. What follows the last event is dropped. */
   push(piece: string): void;
   /** Null until the last event is whole. */
   readonly last: LastEvent | null;
@@ -55,6 +55,7 @@ export function createEventReader(onProgress: (event: ProgressEvent) => void): E
       lines[0] = rest + (lines[0] ?? '');
       rest = lines.pop() ?? '';
       for (const each of lines) {
+        if (last !== null) return;
         const line = each.endsWith('\r') ? each.slice(0, -1) : each;
         if (line === '') whole();
         else if (line.startsWith('event:')) event = fieldValue(line, 'event:');

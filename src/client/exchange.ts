@@ -107,7 +107,11 @@ async function readEvents(
   status: number,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const reader = createEventReader(onProgress);
-  for await (const piece of pieces) reader.push(piece);
+  for await (const piece of pieces) {
+    reader.push(piece);
+    // Not the end of the stream, which a proxy may keep open: the answer is here.
+    if (reader.last !== null) break;
+  }
   const { last } = reader;
   if (last === null) {
     throw new ComputeStepConnectionError('network', 'the events ended before the answer', status);
@@ -118,27 +122,32 @@ async function readEvents(
   return { status: typeof told === 'number' ? told : 500, text: last.text };
 }
 
-/** The body as text, piece by piece; past `maxBytes` the rest is not read. */
+/** The body as text, piece by piece; past `maxBytes`, or when its reader stops, the rest is not read. */
 async function* piecesOf(response: Response, maxBytes: number): AsyncGenerator<string> {
   if (response.body === null) return;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = response.body.getReader();
   let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) {
-      yield decoded(decoder, undefined, response.status);
-      return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        yield decoded(decoder, undefined, response.status);
+        return;
+      }
+      bytes += value.byteLength;
+      if (bytes > maxBytes) {
+        throw new ComputeStepConnectionError(
+          'answer',
+          `the answer is larger than ${maxBytes} bytes: raise answerMaxBytes`,
+          response.status,
+        );
+      }
+      yield decoded(decoder, value, response.status);
     }
-    bytes += value.byteLength;
-    if (bytes > maxBytes) {
-      throw new ComputeStepConnectionError(
-        'answer',
-        `the answer is larger than ${maxBytes} bytes: raise answerMaxBytes`,
-        response.status,
-      );
-    }
-    yield decoded(decoder, value, response.status);
+  } finally {
+    // Whoever stopped early wants no more of it. Nobody waits for that: it may take as long as the other side likes.
+    reader.cancel().catch(() => {});
   }
 }
 

@@ -6,18 +6,28 @@ export interface Operation {
   /** Whether the API key goes along. */
   readonly key: boolean;
   readonly answers: readonly number[];
+  /** Members of its answer, texts, without which it is none. */
+  readonly members: readonly string[];
 }
 
-const get = (path: string): Operation => ({ method: 'GET', path, key: true, answers: [200] });
-const post = (path: string): Operation => ({ method: 'POST', path, key: true, answers: [200] });
+const get = (path: string): Operation => ({ method: 'GET', path, key: true, answers: [200], members: [] });
+const post = (path: string, members: readonly string[] = []): Operation => ({
+  method: 'POST',
+  path,
+  key: true,
+  answers: [200],
+  members,
+});
+/** Of every Computation: whoever has one goes by its state, and asks the operator by its id. */
+const COMPUTATION = ['id', 'state'];
 
 /** Every operation of openapi.yaml by its operationId, which is also the client's method. A test holds them together. */
 export const OPERATIONS = {
-  compute: post('/v1/compute'),
+  compute: post('/v1/compute', COMPUTATION),
   prompt: post('/v1/compute/prompt'),
   draft: post('/v1/compute/draft'),
   admit: post('/v1/compute/admit'),
-  run: post('/v1/compute/run'),
+  run: post('/v1/compute/run', COMPUTATION),
   usage: get('/v1/usage'),
   usageOfMonth: get('/v1/usage/{month}'),
   capabilities: get('/v1/capabilities'),

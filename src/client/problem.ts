@@ -10,15 +10,18 @@ export class ComputeStepProblem extends Error {
   readonly status: number;
   readonly retryable: boolean;
   readonly retryAfterSeconds: number | null;
+  /** It is the answer kept for the Idempotency-Key: only a new key leads to another one. */
+  readonly replayed: boolean;
   /** The whole document, with the members that only some codes have, such as `meter`, `used` and `limit`. */
   readonly document: ProblemDocument;
 
-  constructor(status: number, document: ProblemDocument, retryAfterSeconds: number | null) {
+  constructor(status: number, document: ProblemDocument, retryAfterSeconds: number | null, replayed = false) {
     super(`${document.code}: ${document.detail}`);
     this.code = document.code;
     this.status = status;
     this.retryable = document.retryable;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.replayed = replayed;
     this.document = document;
   }
 }
@@ -46,19 +49,17 @@ export class ComputeStepConnectionError extends Error {
   }
 }
 
-/** Reads a problem out of an answer's text; null where it is none. `retryAfter` is the header, in seconds. */
-export function readProblem(
-  status: number,
-  text: string,
-  retryAfter: string | null,
-): ComputeStepProblem | null {
+/** Reads a problem out of an answer's text; null where it is none. */
+export function readProblem(status: number, text: string, headers: Headers): ComputeStepProblem | null {
   const document = parsed(text);
   if (typeof document !== 'object' || document === null) return null;
   const { code, detail, retryable, retry_after_seconds: seconds } = document as Partial<ProblemDocument>;
   if (typeof code !== 'string' || typeof detail !== 'string' || typeof retryable !== 'boolean') return null;
+  const retryAfter = headers.get('retry-after');
   const inHeader = /^\d{1,9}$/.test(retryAfter ?? '') ? Number(retryAfter) : null;
   const wait = typeof seconds === 'number' ? seconds : inHeader;
-  return new ComputeStepProblem(status, document as ProblemDocument, wait);
+  const replayed = headers.get('idempotency-replayed') === 'true';
+  return new ComputeStepProblem(status, document as ProblemDocument, wait, replayed);
 }
 
 /** JSON, or undefined. The parser's own error is dropped: it quotes the text. */

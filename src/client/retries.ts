@@ -69,10 +69,13 @@ export async function withRetries<T>(
   }
 }
 
-/** A 3xx or 4xx that the service did not send is the wrong address: it stays wrong. */
+/**
+ * A kept answer stays as it is under this key, and a new key could count twice. A 3xx or 4xx that the service did not
+ * send is the wrong address: it stays wrong.
+ */
 function mayRetry(error: unknown): error is ComputeStepProblem | ComputeStepConnectionError {
   return (
-    (error instanceof ComputeStepProblem && error.retryable) ||
+    (error instanceof ComputeStepProblem && error.retryable && !error.replayed) ||
     (error instanceof ComputeStepConnectionError &&
       (error.reason !== 'answer' || (error.status !== null && error.status >= 500)))
   );

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { generatedFiles } from '../../docs/generate.ts';
+import { FAILURES } from '../../src/contract/failure.ts';
 import { SERVED_ROUTES } from '../../src/http/served-routes.ts';
 import { startTestService, type TestService } from '../fakes/service.ts';
 
@@ -16,6 +17,14 @@ afterAll(() => service.close());
 it('has every generated page committed as the code makes it (npm run docs writes them)', async () => {
   for (const [path, text] of Object.entries(await generatedFiles())) {
     expect(readFileSync(`${ROOT}${path}`, 'utf8'), `${path} is stale`).toBe(text);
+  }
+});
+
+it('says of every failure that counted what trying it again takes', async () => {
+  const errors = (await generatedFiles())['docs/errors.md'] ?? '';
+  for (const [code, { counts, retryable }] of Object.entries(FAILURES)) {
+    const [row = ''] = errors.split('\n').filter((line) => line.startsWith(`| \`${code}\` |`));
+    expect(row.includes('with a new `Idempotency-Key`'), code).toBe(counts && retryable);
   }
 });
 

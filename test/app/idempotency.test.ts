@@ -67,6 +67,17 @@ describe('Idempotency-Key', () => {
     expect(await runsCounted()).toBe(1);
   });
 
+  it('keeps a cancelled run as well, which may do better under a new key, and counts again there', async () => {
+    service.sandbox.answer = () => ({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE });
+    const first = await service.post('/v1/compute/run', run, keyed);
+    expect(first.json.failure).toMatchObject({ code: 'cancelled', retryable: true });
+    service.sandbox.answer = () => returned('1');
+    expect((await service.post('/v1/compute/run', run, keyed)).text).toBe(first.text);
+    const anew = await service.post('/v1/compute/run', run, { 'idempotency-key': 'k-2' });
+    expect(anew.json.state).toBe('succeeded');
+    expect(await runsCounted()).toBe(2);
+  });
+
   it('keeps a deadline that passed in a run, which counted', async () => {
     service.sandbox.answer = (_run, signal) =>
       new Promise((resolve) => {

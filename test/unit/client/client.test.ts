@@ -18,6 +18,8 @@ interface Received {
 }
 
 const KEY = 'cs_a-key-of-a-tenant';
+/** The least that is a Computation. */
+const LEAST = '{"id":"x","state":"failed"}';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const received: Received[] = [];
 let answer: (request: Received, response: ServerResponse) => void;
@@ -44,7 +46,7 @@ afterAll(() => {
 });
 beforeEach(() => {
   received.length = 0;
-  answer = (_request, response) => response.writeHead(200, JSON_TYPE).end('{}');
+  answer = (_request, response) => response.writeHead(200, JSON_TYPE).end(LEAST);
 });
 
 const answers = (status: number, body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
@@ -135,15 +137,17 @@ describe('what is sent', () => {
 
 describe('what comes back', () => {
   it('is the Computation of any state, with the digits of its result beside it', async () => {
-    answers(200, '{"state":"succeeded","result":9007199254740993,"x":{"result":1}}');
+    answers(200, '{"id":"x","state":"succeeded","result":9007199254740993,"x":{"result":1}}');
     expect(await client.compute(step)).toEqual({
+      id: 'x',
       state: 'succeeded',
       result: 9007199254740992,
       x: { result: 1 },
       resultText: '9007199254740993',
     });
-    answers(200, '{"state":"failed","failure":{"code":"timeout"}}');
+    answers(200, '{"id":"x","state":"failed","failure":{"code":"timeout"}}');
     expect(await client.run({ code: '', sources: [{ result: 1 }] })).toEqual({
+      id: 'x',
       state: 'failed',
       failure: { code: 'timeout' },
       resultText: null,
@@ -157,7 +161,7 @@ describe('what comes back', () => {
 
   it('survives characters that arrive in halves', async () => {
     answer = async (_request, response) => {
-      const bytes = Buffer.from('{"result":"é😀"}');
+      const bytes = Buffer.from('{"id":"x","state":"succeeded","result":"é😀"}');
       response.writeHead(200, JSON_TYPE);
       for (const byte of bytes) {
         response.write(Buffer.from([byte]));
@@ -171,7 +175,7 @@ describe('what comes back', () => {
   it('is told with status and headers, whatever it is', async () => {
     const heads: AnswerHead[] = [];
     const onAnswer = (head: AnswerHead) => heads.push(head);
-    answers(200, '{}', { ...JSON_TYPE, 'idempotency-replayed': 'true' });
+    answers(200, LEAST, { ...JSON_TYPE, 'idempotency-replayed': 'true' });
     await client.compute(step, { onAnswer });
     answers(429, '{"code":"overloaded","detail":"x","retryable":true}');
     await failure(client.compute(step, { onAnswer }));
@@ -208,6 +212,14 @@ describe('a refusal', () => {
     });
   });
 
+  it('says whether it is the answer kept for its key', async () => {
+    const body = '{"code":"deadline_exceeded","detail":"x","retryable":true}';
+    answers(504, body, { ...JSON_TYPE, 'idempotency-replayed': 'true' });
+    expect(await failure(client.compute(step))).toMatchObject({ retryable: true, replayed: true });
+    answers(504, body);
+    expect(await failure(client.compute(step))).toMatchObject({ retryable: true, replayed: false });
+  });
+
   it('takes the time to wait from the header where the document has none', async () => {
     const body = '{"code":"overloaded","detail":"x","retryable":true}';
     answers(503, body, { ...JSON_TYPE, 'retry-after': '5' });
@@ -226,6 +238,10 @@ describe('no answer', () => {
     [200, ''],
     [200, 'null'],
     [200, '"a word"'],
+    [200, '[]'],
+    [200, '{}'],
+    [200, '{"id":"x"}'],
+    [200, '{"id":"x","state":7}'],
     [404, '{"message":"no such route"}'],
     [503, '{"code":"overloaded"}'],
   ])('is what something else answers: %i %s', async (status, body) => {
@@ -378,7 +394,7 @@ describe('progress', () => {
 
   it('is asked for only where somebody is told of it', async () => {
     await client.compute(step);
-    answers(200, event('computation', '{}'), EVENTS);
+    answers(200, event('computation', LEAST), EVENTS);
     await client.compute(step, { onProgress: () => {} });
     expect(received.map(({ headers }) => headers.accept)).toEqual(['application/json', 'text/event-stream']);
   });
@@ -392,7 +408,7 @@ describe('progress', () => {
       ':\n\n',
       event('a newer one', told(4)),
       event('running', told(5)),
-      event('computation', '{"state":"succeeded","result":[9007199254740993,\n"é😀"]}'),
+      event('computation', '{"id":"x","state":"succeeded","result":[9007199254740993,\n"é😀"]}'),
     ].join('');
     for (const text of [stream, stream.replaceAll('\n', '\r\n')]) {
       answer = async (_request, response) => {
@@ -428,10 +444,56 @@ describe('progress', () => {
     let release = () => {};
     answer = (_request, response) => {
       response.writeHead(200, EVENTS).write(event('prompt', told(1)));
-      release = () => response.end(event('computation', '{"state":"failed"}'));
+      release = () => response.end(event('computation', LEAST));
     };
     const computation = await client.compute(step, { onProgress: () => release() });
     expect(computation.state).toBe('failed');
+  });
+
+  it('ends with the first answer, however long the stream stays open, and the connection with it', async () => {
+    const streams = [
+      [event('computation', LEAST)],
+      [
+        event('computation', LEAST) +
+          event('prompt', told(1)) +
+          event('computation', '{"id":"y","state":"z"}'),
+      ],
+      [event('computation', LEAST), event('problem', '{"status":503}')],
+    ];
+    for (const pieces of streams) {
+      let hungUp = false;
+      answer = (_request, response) => {
+        response.on('close', () => {
+          hungUp = true;
+        });
+        response.writeHead(200, EVENTS);
+        for (const piece of pieces) response.write(piece);
+      };
+      const phases: unknown[] = [];
+      const onProgress = (each: unknown) => phases.push(each);
+      expect(await client.compute(step, { onProgress, timeoutMs: 10_000 })).toMatchObject({ id: 'x' });
+      expect(phases).toEqual([]);
+      await until(() => hungUp);
+    }
+  });
+
+  it('has its stream cancelled by any fetch, also one that takes no heed of an abort', async () => {
+    let cancelled = false;
+    const own: typeof fetch = async () =>
+      new Response(
+        new ReadableStream({
+          start: (stream) => stream.enqueue(new TextEncoder().encode(event('computation', LEAST))),
+          cancel: () => {
+            cancelled = true;
+          },
+        }),
+        { headers: EVENTS },
+      );
+    const computation = await createClient({ baseUrl, apiKey: KEY, fetch: own }).compute(step, {
+      onProgress: () => {},
+      timeoutMs: 10_000,
+    });
+    expect([computation.state, cancelled]).toEqual(['failed', true]);
   });
 
   it('ends in a problem like any other, before the first event and after it', async () => {
@@ -452,7 +514,7 @@ describe('progress', () => {
     expect(await failure(client.compute(step, { onProgress: () => {} }))).toMatchObject({
       reason: 'network',
     });
-    answers(200, `event: computation\ndata: {}\n`, EVENTS);
+    answers(200, `event: computation\ndata: ${LEAST}\n`, EVENTS);
     expect(await failure(client.compute(step, { onProgress: () => {} }))).toMatchObject({
       reason: 'network',
     });

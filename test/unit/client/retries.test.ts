@@ -3,12 +3,17 @@ import { ComputeStepConnectionError, ComputeStepProblem } from '../../../src/cli
 import { type Attempt, type RetryOptions, withRetries } from '../../../src/client/retries.ts';
 import { PROBLEMS, type ProblemCode } from '../../../src/contract/problem.ts';
 
-function problem(code: ProblemCode, retryAfterSeconds: number | null = null): ComputeStepProblem {
+function problem(
+  code: ProblemCode,
+  retryAfterSeconds: number | null = null,
+  replayed = false,
+): ComputeStepProblem {
   const { status, title, retryable } = PROBLEMS[code];
   return new ComputeStepProblem(
     status,
     { type: 'about:blank', title, status, code, detail: 'x', retryable },
     retryAfterSeconds,
+    replayed,
   );
 }
 
@@ -42,6 +47,13 @@ describe('a call with retries', () => {
       expect(attempts.length, code).toBe(retryable ? 2 : 1);
       expect(outcome, code).toBe(retryable ? 'answer' : error);
     }
+  });
+
+  it('does not ask again for an answer that is kept for its key', async () => {
+    const kept = problem('deadline_exceeded', null, true);
+    const { outcome, attempts } = await tried([problem('deadline_exceeded'), kept]);
+    expect(outcome).toBe(kept);
+    expect(attempts).toHaveLength(2);
   });
 
   it('asks again where the connection failed or a proxy did, not where something else answers', async () => {
