@@ -3,7 +3,7 @@ import { type Problem, problem } from '../contract/problem.ts';
 import type { AppDeps } from './deps.ts';
 import { bodyIsComing, sendEarlyProblem } from './early-answer.ts';
 import { ProblemError, problemOf, sendProblem } from './errors.ts';
-import { hostProblem } from './request-head.ts';
+import { hostProblem, targetProblem } from './request-head.ts';
 
 /** Every error of a request as a problem: what the routes throw, what has no route, and a head that says too little. */
 export function answerErrors(
@@ -20,7 +20,7 @@ export function answerErrors(
     return problem('method_not_allowed', `Use ${methods.join(' or ')} here.`);
   };
   app.addHook('onRequest', async (http, reply) => {
-    const fault = hostProblem(http.raw);
+    const fault = hostProblem(http.raw) ?? targetProblem(http.raw);
     if (fault !== null) {
       throw new ProblemError(fault);
     }

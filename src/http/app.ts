@@ -8,7 +8,7 @@ import { answerErrors } from './answer-errors.ts';
 import { createCalls } from './call.ts';
 import { boundConnections, type Connections } from './connections.ts';
 import type { AppDeps } from './deps.ts';
-import { answerUnparsed, ProblemError, problemOf, sendProblem } from './errors.ts';
+import { ProblemError, problemOf, sendProblem, unparsedAnswers } from './errors.ts';
 import { keepInWork } from './in-work.ts';
 import { byteBudget, tenantSlots } from './inflight.ts';
 import { limitListener, listenerOptions } from './listener.ts';
@@ -41,7 +41,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...listenerOptions(deps.limits),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 64 },
     return503OnClosing: false,
-    clientErrorHandler: answerUnparsed,
+    clientErrorHandler: unparsedAnswers(),
     frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
   limitListener(app, deps.limits);

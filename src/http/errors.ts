@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
@@ -51,20 +52,42 @@ export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
 }
 
 /** Answers on a socket whose request could not even be parsed (slow, overlong or malformed), and closes it. */
-export function answerUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
-  // With the head of an answer out, another one would be read as part of it.
-  const { _httpMessage: answering } = socket as Socket & {
-    _httpMessage?: { readonly headersSent?: boolean };
+export type AnswerUnparsed = (error: Error & { readonly code?: string }, socket: Socket) => void;
+
+/** Makes it for one listener. Requests that came whole before get their answers first (RFC 9112, 9.3.2). */
+export function unparsedAnswers(): AnswerUnparsed {
+  const waiting = new WeakSet<Socket>();
+  const answer: AnswerUnparsed = (error, socket) => {
+    const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+    } else if (answering?.req.complete === true) {
+      // Each further piece of the same bytes is an error too.
+      if (!waiting.has(socket)) {
+        waiting.add(socket);
+        // Behind node's own listener, which gives the socket to the next answer.
+        answering.once('finish', () => {
+          waiting.delete(socket);
+          if (socket.writable) {
+            answer(error, socket);
+          }
+        });
+      }
+    } else if (answering?.headersSent === true) {
+      // Another head would be read as part of this answer.
+      socket.destroy();
+    } else {
+      socket.end(problemBytes(unparsed(error.code)));
+    }
   };
-  if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent === true) {
-    socket.destroy();
-    return;
-  }
-  const what = unparsed(error.code);
+  return answer;
+}
+
+/** A Problem as an answer that closes its connection, where there is nobody to write the head. */
+function problemBytes(what: Problem): string {
+  const { status, title } = PROBLEMS[what.code];
   const body = JSON.stringify(problemBody(what));
-  socket.end(
-    `HTTP/1.1 ${PROBLEMS[what.code].status} ${PROBLEMS[what.code].title}\r\ncontent-type: ${MEDIA_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+  return `HTTP/1.1 ${status} ${title}\r\ncontent-type: ${MEDIA_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }
 
 function unparsed(code: string | undefined): Problem {

@@ -20,3 +20,10 @@ export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): Probl
     ? null
     : problem('invalid_request', 'Send one Host header field.');
 }
+
+/** Why its target is none of its method's (RFC 9112, 3.2.4): `*` is of OPTIONS alone, where the router takes it for `/`. */
+export function targetProblem({ url, method }: IncomingMessage): Problem | null {
+  return url === '*' && method !== 'OPTIONS'
+    ? problem('invalid_request', 'The request target * is for OPTIONS only; send a path.')
+    : null;
+}

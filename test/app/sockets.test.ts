@@ -105,6 +105,12 @@ describe('bytes that are no request', () => {
     ['a length that is no number', health('content-length: +5\r\n'), 400, 'invalid_request'],
     ['a bad chunk', `${health('transfer-encoding: chunked\r\n')}zz\r\n`, 400, 'invalid_request'],
     ['no host', 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n', 400, 'invalid_request'],
+    [
+      'a target that is of OPTIONS',
+      'GET * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
     ['two hosts', health('host: y\r\nconnection: close\r\n'), 400, 'invalid_request'],
   ])('get a problem for %s', async (_name, bytes, status, code) => {
     const { line, json } = problemIn(await raw(bytes));
@@ -118,6 +124,65 @@ describe('bytes that are no request', () => {
       `GET /v1/usage HTTP/1.1\r\nhost: x\r\n${fields}authorization: Bearer ${service.key}\r\nconnection: close\r\n\r\n`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
+describe('bytes that are no request, behind some that are', () => {
+  /** A service whose one run ends when `finish` is called, and what its signal came to. */
+  async function slowRun(limits: Partial<HttpLimits> = {}) {
+    const own = await within(limits);
+    const run = { ended: false, finish: (): void => {} };
+    own.sandbox.answer = (_run, signal) =>
+      new Promise((report) => {
+        signal.addEventListener('abort', () => {
+          run.ended = true;
+          report({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE });
+        });
+        run.finish = () => report(returned('1'));
+      });
+    return { own, run };
+  }
+  const codes = (answer: string) => answer.match(/HTTP\/1.1 \d+/g);
+
+  it('get their problem after the answers to those, which are not ended by it', async () => {
+    const { own, run } = await slowRun();
+    const { socket, all, text } = open(post('/v1/compute/run', own, RUN) + health());
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    let refused = 0;
+    own.app.server.on('clientError', () => {
+      refused += 1;
+    });
+    for (const garbage of [1, 2]) {
+      socket.write('GARBAGE\r\n\r\n');
+      await expect.poll(() => refused, POLL).toBeGreaterThanOrEqual(garbage);
+    }
+    expect(text()).toBe('');
+    run.finish();
+    const answer = await all;
+    expect(codes(answer)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(answer).toMatch(/"state":"succeeded".*"status":"ok".*"code":"invalid_request"/s);
+    expect(run.ended).toBe(false);
+  });
+
+  it('are told so behind a request that is too slow, too', async () => {
+    const { own, run } = await slowRun({ headersMs: 500, checkEveryMs: 100 });
+    const { all, text } = open(`${post('/v1/compute/run', own, RUN)}GET /he`);
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    await new Promise((resolve) => own.app.server.on('clientError', resolve));
+    expect(text()).toBe('');
+    run.finish();
+    expect(codes(await all)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
+  });
+
+  it('do not keep a run going whose caller is gone', async () => {
+    const { own, run } = await slowRun();
+    const { socket } = open(post('/v1/compute/run', own, RUN));
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    const refused = new Promise((resolve) => own.app.server.on('clientError', resolve));
+    socket.write('GARBAGE\r\n\r\n');
+    await refused;
+    socket.destroy();
+    await expect.poll(() => run.ended, POLL).toBe(true);
   });
 });
 
