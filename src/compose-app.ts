@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import type { FastifyInstance } from 'fastify';
 import { createAdmission } from './admission/admit.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, elapsedMs } from './clock.ts';
 import { DETAIL_MAX_BYTES } from './compose-sandbox.ts';
 import type { Config } from './config.ts';
 import { buildApp } from './http/app.ts';
-import { closeListener } from './http/close-listener.ts';
+import { listenerCloser } from './http/close-listener.ts';
 import { createDrain } from './http/drain.ts';
 import { createIdempotencyStore } from './http/idempotency.ts';
 import { HTTP_LIMITS, type HttpLimits } from './http/limits.ts';
@@ -28,7 +28,7 @@ import type { Tenants } from './tenants.ts';
 
 /** Held answers with an Idempotency-Key, over all tenants. */
 const IDEMPOTENCY_MAX_BYTES = 64 * 1024 * 1024;
-/** After the grace: how long the answers of ended requests may take to go out. */
+/** After the grace: how long the answers of ended requests may take to go out, and their callers to read them. */
 const LAST_ANSWERS_MS = 2000;
 
 /** What the application asks of the world, and what it was given to work with. */
@@ -135,6 +135,7 @@ export async function composeApp(
     bodyInflightMaxBytes: settings.BODY_INFLIGHT_MAX_BYTES,
     limits,
   });
+  const closeListener = listenerCloser(app);
   return {
     app,
     ready,
@@ -143,8 +144,9 @@ export async function composeApp(
       drain.begin();
       await drain.idle(graceMs);
       stopping.abort();
+      const endedNs = clock.monotonicNs();
       await drain.idle(LAST_ANSWERS_MS);
-      await closeListener(app, LAST_ANSWERS_MS);
+      await closeListener(Math.max(0, LAST_ANSWERS_MS - elapsedMs(clock, endedNs)));
       await Promise.all([checker.close(), reader.close()]);
     },
   };

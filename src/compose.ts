@@ -5,7 +5,7 @@ import { readParts, type StartFaults } from './compose-parts.ts';
 import { engineSandbox } from './compose-sandbox.ts';
 import { openTracing } from './compose-traces.ts';
 import type { Config } from './config.ts';
-import { closeListener } from './http/close-listener.ts';
+import { listenerCloser } from './http/close-listener.ts';
 import { buildMetricsApp } from './http/metrics-app.ts';
 import { SERVED_ROUTES } from './http/served-routes.ts';
 import { keepPruned } from './keep-pruned.ts';
@@ -101,6 +101,7 @@ export async function composeService(
       await Promise.all([ready(), quotas()]);
     },
   });
+  const closeMetrics = listenerCloser(metricsApp);
   const pruning = keepPruned(ledger, config.LEDGER_RETENTION_DAYS, clock, observer);
 
   return {
@@ -120,7 +121,7 @@ export async function composeService(
       log.info('stopping');
       clearInterval(pruning);
       await close(config.SHUTDOWN_GRACE_SECONDS * 1000);
-      await Promise.all([sandbox.close(), model.close(), closeListener(metricsApp, LAST_SCRAPE_MS)]);
+      await Promise.all([sandbox.close(), model.close(), closeMetrics(LAST_SCRAPE_MS)]);
       tenants.close();
       await meter.close();
       await tracing?.close();

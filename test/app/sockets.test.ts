@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { HTTP_LIMITS, type HttpLimits } from '../../src/http/limits.ts';
 import { FAKE_USAGE, returned } from '../fakes/sandbox.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../fakes/service.ts';
@@ -508,5 +508,32 @@ describe('a service that stops', () => {
     const { json } = await own.post('/v1/compute/run', RUN);
     expect(json).toMatchObject({ state: 'failed', failure: { code: 'cancelled' } });
     await own.close();
+  });
+
+  it('waits for nobody who has asked for nothing, or not yet for anything whole', async () => {
+    const own = await startTestService();
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    use(own);
+    const waiting = [open(), open('GET /healthz HTTP/1.1\r\nhost: x\r\n'), open(health())];
+    await expect.poll(waiting[2]?.text ?? String, POLL).toContain('"ok"');
+    await expect.poll(() => connectionsOf(own), POLL).toBe(3);
+    const cut = vi.spyOn(own.app.server, 'closeAllConnections');
+    await own.close();
+    await Promise.all(waiting.map(({ all }) => all));
+    expect(cut).not.toHaveBeenCalled();
+  });
+
+  it('gives whoever never sends its body one time to read the refusal, not two', async () => {
+    const own = await startTestService({ tenant: { max_concurrency: 1 } });
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    use(own);
+    const { all } = open(
+      post('/v1/compute/run', own, '').replace('content-length: 0', 'content-length: 1000'),
+    );
+    await expect.poll(async () => (await own.post('/v1/compute/run', RUN)).status, POLL).toBe(429);
+    const begunAt = performance.now();
+    await own.close();
+    expect(performance.now() - begunAt).toBeLessThan(3900);
+    expect(problemIn(await all)).toMatchObject({ json: { status: 503, code: 'overloaded' } });
   });
 });
