@@ -1,8 +1,17 @@
 import type { FastifyReply } from 'fastify';
 
-/** Looks again soon, as the first look only makes the other side tell, and then now and then. */
-const LOOKS_AFTER_MS = [0, 250];
+/**
+ * The first look only makes the other side tell. Each TCP proxy between (a published port of Docker is one) takes two
+ * more, as it finds out in the same way that its client is gone and only then closes what it has with the service.
+ */
+const LOOKS_AFTER_MS = [0, 250, 500, 750, 1000, 1500, 2000, 3000, 4000];
 const LOOKS_EVERY_MS = 5000;
+
+/** Calls `look`, which is to write something, soon and often, then now and then. Returns what ends that. */
+export function lookAtPeer(look: () => void): () => void {
+  const timers = [...LOOKS_AFTER_MS.map((ms) => setTimeout(look, ms)), setInterval(look, LOOKS_EVERY_MS)];
+  return () => timers.forEach(clearTimeout);
+}
 
 /**
  * A client that has ended its sending side may wait for its answer or be gone: the end of its bytes looks the same
@@ -13,7 +22,7 @@ const LOOKS_EVERY_MS = 5000;
 export function watchHalfClosed(reply: FastifyReply, gone: () => void): () => void {
   const { raw: request } = reply.request;
   const { socket } = request;
-  const timers: NodeJS.Timeout[] = [];
+  let unlook = (): void => {};
   const look = (): void => {
     // With the head of the answer out, its own bytes tell.
     if (!reply.raw.headersSent && !reply.raw.destroyed) {
@@ -25,7 +34,7 @@ export function watchHalfClosed(reply: FastifyReply, gone: () => void): () => vo
       gone();
       return;
     }
-    timers.push(...LOOKS_AFTER_MS.map((ms) => setTimeout(look, ms)), setInterval(look, LOOKS_EVERY_MS));
+    unlook = lookAtPeer(look);
   };
   if (socket.readableEnded) {
     ended();
@@ -34,8 +43,6 @@ export function watchHalfClosed(reply: FastifyReply, gone: () => void): () => vo
   }
   return () => {
     socket.off('end', ended);
-    for (const timer of timers) {
-      clearTimeout(timer);
-    }
+    unlook();
   };
 }

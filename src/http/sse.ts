@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { boundStall } from './answer-stall.ts';
+import { lookAtPeer } from './half-closed.ts';
 
 /** What bounds one stream of events. */
 export interface EventStreamBounds {
@@ -20,12 +21,6 @@ export const EVENT_STREAM_BOUNDS: EventStreamBounds = {
   unreadMaxBytes: 64 * 1024,
   lastEventMs: 60_000,
 };
-
-/**
- * A client that has ended its sending side may read on or be gone, which looks the same: what is written to one who
- * is gone has the connection reset. The first look only makes the other side tell.
- */
-const LOOKS_AFTER_MS = [0, 250];
 
 /** Server-sent events to one client. After `end`, and once the client is gone, nothing more is written. */
 export interface EventStream {
@@ -51,15 +46,16 @@ export function openEventStream(
   };
   const beat = (): void => write(':\n\n');
   const heartbeat = setInterval(beat, bounds.heartbeatMs);
-  const looks: NodeJS.Timeout[] = [];
+  let unlook = (): void => {};
+  // A client that has ended its sending side may read on or be gone: comments are what it tells by.
   const look = (): void => {
-    looks.push(...LOOKS_AFTER_MS.map((ms) => setTimeout(beat, ms)));
+    unlook = lookAtPeer(beat);
   };
   const { socket } = raw;
   socket?.once('end', look);
   raw.once('close', () => {
     clearInterval(heartbeat);
-    looks.forEach(clearTimeout);
+    unlook();
     socket?.off('end', look);
   });
   raw.writeHead(200, {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/port.ts';
 import { Slots } from '../../src/sandbox/slots.ts';
-import { fakeSandbox, returned } from '../fakes/sandbox.ts';
+import { startLazyProxy } from '../fakes/lazy-proxy.ts';
+import { FAKE_USAGE, fakeSandbox, returned } from '../fakes/sandbox.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../fakes/service.ts';
 
 const GOOD = 'def compute(data):\n    return 42\n';
@@ -153,5 +154,25 @@ describe('a run that waits for its place', () => {
     finish();
     expect(await first.answer).toBe(200);
     expect((await last.get('/v1/usage')).json).toMatchObject({ compute_runs: { used: 1 }, open_permits: 0 });
+  });
+});
+
+describe('a caller behind a proxy that passes only the end of its bytes on', () => {
+  it.each([1, 2])('is known to have hung up within seconds, with %i of them between', async (between) => {
+    const url = await listening({});
+    last.sandbox.answer = (_run, signal) =>
+      new Promise((report) => {
+        signal.addEventListener('abort', () =>
+          report({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE }),
+        );
+      });
+    const proxies = [await startLazyProxy(Number(new URL(url).port))];
+    if (between === 2) proxies.unshift(await startLazyProxy(proxies[0]?.port ?? 0));
+    const { answer, hangUp } = call(`http://127.0.0.1:${proxies[0]?.port}`, '/v1/compute/run', run);
+    await expect.poll(() => last.sandbox.runs.length, { timeout: 10_000 }).toBe(1);
+    hangUp();
+    expect(await answer).toBe('AbortError');
+    await expect.poll(() => last.finished.at(-1)?.outcome, { timeout: 8000 }).toBe('cancelled');
+    for (const proxy of proxies) proxy.close();
   });
 });
