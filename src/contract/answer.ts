@@ -27,6 +27,11 @@ export const ProblemSchema = Type.Object(
     detail: Type.String({ description: 'Names the field and the fix; never a value of the data.' }),
     retryable: Type.Boolean(),
     retry_after_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+    id: Type.Optional(
+      Type.String({
+        description: 'Of the step that ended in it, as in the log: present once a step had begun.',
+      }),
+    ),
   },
   { $id: 'Problem', additionalProperties: true },
 );

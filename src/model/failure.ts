@@ -38,7 +38,8 @@ export interface FailureFacts {
 
 /**
  * The problem for a reason: `model_timeout` for `timeout` and `cancelled`, else `model_failed`. Public members:
- * `reason` and, where the webhook answered, `webhook_status`; its body and headers never.
+ * `reason` and, where the webhook answered, `webhook_status`; its body and headers never. The log's `cause` says the
+ * same in one line, as whoever operates the service sees no answers.
  */
 export function modelProblem(reason: ModelFailureReason, facts: FailureFacts = {}): Problem {
   const code: ProblemCode = reason === 'timeout' || reason === 'cancelled' ? 'model_timeout' : 'model_failed';
@@ -48,6 +49,6 @@ export function modelProblem(reason: ModelFailureReason, facts: FailureFacts = {
   return problem(code, `${detail.charAt(0).toUpperCase()}${detail.slice(1)}${status}.${hint}`, {
     extra: { reason, ...(facts.status === undefined ? {} : { webhook_status: facts.status }) },
     ...(facts.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: facts.retryAfterSeconds }),
-    ...(facts.cause === undefined ? {} : { cause: facts.cause }),
+    cause: [reason, facts.status, facts.cause].filter((known) => known !== undefined).join(' '),
   });
 }

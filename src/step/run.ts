@@ -32,7 +32,6 @@ export async function runAndSettle(
   if (endedByDeadline(report, request, signal)) {
     await permit.amend('timeout');
     return problem('deadline_exceeded', 'The deadline passed while the function ran; the run counts.', {
-      extra: { id: request.id },
       counted: true,
     });
   }

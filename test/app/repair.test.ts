@@ -201,6 +201,7 @@ describe('the rest of a repair', () => {
     expect(status).toBe(502);
     expect(json).toMatchObject({ code: 'model_failed', reason: 'http_status', webhook_status: 400 });
     expect(json.attempts).toHaveLength(1);
+    expect(service.finished.at(-1)).toMatchObject({ id: json.id, cause: 'http_status 400' });
   });
 
   it('ends at the one deadline, over all attempts', async () => {

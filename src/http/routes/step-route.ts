@@ -56,12 +56,17 @@ export function stepHandler(
         const end = await take(read.request, deadline.signal, combineWatches(...watches));
         // Beside the answer, not in it: an answer that is kept for its key would tell an old quota.
         reply.headers(rateLimitHeaders(end, deps.clock.now()));
-        return answerOf(deadline.told(end));
+        return answerOf(withId(deadline.told(end), http.id));
       };
       return once(deps, http, reply, work, progress?.answer);
     });
     return progress === null ? answered : answered.catch((error) => failed(deps, http, progress, error));
   };
+}
+
+/** A problem with the id of its line in the log: whoever operates the service finds the cause there. */
+function withId<T extends { readonly kind: string }>(end: T | Problem, id: string): T | Problem {
+  return isProblem(end) ? { ...end, extra: { ...end.extra, id } } : end;
 }
 
 /** What is thrown is told as `answerErrors` tells it, but in an event once the head of the answer is out. */

@@ -368,7 +368,7 @@ describe('a retry', () => {
     expect(problem).toMatchObject({
       code: 'model_failed',
       extra: { reason: 'connect_failed' },
-      cause: 'ECONNREFUSED',
+      cause: 'connect_failed ECONNREFUSED',
     });
   });
 });
