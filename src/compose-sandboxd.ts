@@ -4,6 +4,7 @@ import { createAdmission } from './admission/admit.ts';
 import { systemClock } from './clock.ts';
 import { DETAIL_MAX_BYTES, engineSandbox, packOf } from './compose-sandbox.ts';
 import type { SandboxdConfig } from './config.ts';
+import type { CheckState } from './contract/readiness.ts';
 import { MAX_SOURCES } from './contract/request.ts';
 import { startSandboxDaemon } from './sandbox/daemon.ts';
 import { SocketFault } from './sandbox/daemon-socket.ts';
@@ -39,6 +40,7 @@ export async function startSandboxd(
   const instanceId = randomUUID();
   const { observer, counts } = countingObserver(instanceId, log.observer);
   const sandbox = engineSandbox(config, pack, systemClock, observer, instanceId);
+  const logReadiness = (states: readonly CheckState[]): void => states.forEach(log.observer.readiness);
   try {
     const daemon = await startSandboxDaemon({
       socketPath: config.SANDBOXD_SOCKET,
@@ -59,6 +61,7 @@ export async function startSandboxd(
       events: {
         ran: (runId, outcome) => log.info('run', `${runId} ${outcome}`),
         refused: (runId, detail) => log.warn('run_refused', `${runId} ${detail}`),
+        readiness: logReadiness,
         broken: (detail) => log.warn('connection_refused', detail),
         unexpected: (where, error) => log.observer.unexpected(where, error),
       },
@@ -67,11 +70,7 @@ export async function startSandboxd(
     // The label of its containers, for whoever looks for them on the engine.
     log.info('instance', instanceId);
     // Asked once here, so that the log says what is wrong before anybody else asks.
-    void sandbox.readiness().then((states) => {
-      for (const state of states) {
-        log.observer.readiness(state);
-      }
-    });
+    void sandbox.readiness().then(logReadiness);
     return {
       failed: (error) => log.observer.unexpected('uncaught', error),
       close: async () => {

@@ -1,5 +1,6 @@
 import type { Admission, AdmittedFunction } from '../admission/admit.ts';
 import { MAX_SOURCE_BYTES } from '../admission/rules/source-size.ts';
+import type { CheckState } from '../contract/readiness.ts';
 import { relayedPermit } from '../metering/relayed-permit.ts';
 import type { PoolCounts } from './pool-counts.ts';
 import type { RunReport, Sandbox } from './port.ts';
@@ -26,6 +27,8 @@ export interface DaemonEvents {
   readonly refused: (runId: string, detail: string) => void;
   /** A connection that spoke something else, or too slowly. */
   readonly broken: (detail: string) => void;
+  /** What the sandbox's readiness was found to be when somebody asked for it. */
+  readonly readiness: (states: readonly CheckState[]) => void;
   /** A bug. */
   readonly unexpected: (where: string, error: unknown) => void;
 }
@@ -67,8 +70,12 @@ export async function serveSession(connection: WireConnection, ports: SessionPor
     return broken(connection, ports, first.kind);
   }
   if (first.tag === TAG.readyAsk) {
-    const states = encodeStates(await ports.sandbox.readiness());
-    connection.send(encodeFrame(TAG.ready, states), encodeFrame(TAG.counts, encodeCounts(ports.counts())));
+    const states = await ports.sandbox.readiness();
+    ports.events.readiness(states);
+    connection.send(
+      encodeFrame(TAG.ready, encodeStates(states)),
+      encodeFrame(TAG.counts, encodeCounts(ports.counts())),
+    );
     return connection.finish();
   }
   const report = await receiveAndRun(connection, ports, first.payload, receiveUntilMs);

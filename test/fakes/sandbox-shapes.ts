@@ -46,7 +46,7 @@ async function overSocket(settings: DockerSandboxOptions): Promise<Sandbox> {
     dataMaxBytes: 32 * MIB,
     dataInflightMaxBytes: 256 * MIB,
     runMs: 60_000,
-    events: { ran: () => {}, refused: () => {}, broken: () => {}, unexpected: () => {} },
+    events: { ran: () => {}, refused: () => {}, broken: () => {}, readiness: () => {}, unexpected: () => {} },
   });
   const remote = createRemoteSandbox({
     socketPath,

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admission, createAdmission } from '../../src/admission/admit.ts';
+import type { CheckState } from '../../src/contract/readiness.ts';
 import { type SandboxDaemonOptions, startSandboxDaemon } from '../../src/sandbox/daemon.ts';
 import { createSandboxOn, type DockerSandboxOptions } from '../../src/sandbox/docker.ts';
 import { countingObserver } from '../../src/sandbox/pool-counts.ts';
@@ -20,6 +21,7 @@ export interface DaemonLog {
   readonly ran: string[];
   readonly refused: string[];
   readonly broken: string[];
+  readonly readiness: (readonly CheckState[])[];
   readonly unexpected: unknown[];
 }
 
@@ -49,7 +51,7 @@ export async function startTestDaemon(
   const folder = options.socketPath === undefined ? temporaryFolder() : null;
   const engine = options.engine ?? new FakeEngine();
   engine.script = options.script ?? returnsOne;
-  const log: DaemonLog = { ran: [], refused: [], broken: [], unexpected: [] };
+  const log: DaemonLog = { ran: [], refused: [], broken: [], readiness: [], unexpected: [] };
   const { observer, counts } = countingObserver('daemon-under-test', recordingObserver());
   const socketPath = options.socketPath ?? join(folder?.path ?? '', 'sandboxd.sock');
   const daemon = await startSandboxDaemon({
@@ -66,6 +68,7 @@ export async function startTestDaemon(
       ran: (_id, outcome) => void log.ran.push(outcome),
       refused: (_id, detail) => void log.refused.push(detail),
       broken: (detail) => void log.broken.push(detail),
+      readiness: (states) => void log.readiness.push(states),
       unexpected: (_where, error) => void log.unexpected.push(error),
     },
     ...options.daemon,

@@ -80,7 +80,7 @@ describe('a run over the socket', () => {
     });
     expect(seen).toMatchObject({ code: ONE.text, data: '{"x":1.0}' });
     expect(await client.next()).toBeNull();
-    expect(daemon.log).toEqual({ ran: ['returned'], refused: [], broken: [], unexpected: [] });
+    expect(daemon.log).toEqual({ ran: ['returned'], refused: [], broken: [], readiness: [], unexpected: [] });
   });
 
   test('is not sent without GO: a STOP or a hang-up instead gives the container back unused', async () => {
@@ -501,6 +501,13 @@ describe('readiness over the socket', () => {
       { check: 'engine', ok: true },
       { check: 'image', ok: true, detail: daemon.engine.image },
       { check: 'self_test', ok: true },
+    ]);
+    expect(daemon.log.readiness).toMatchObject([
+      [
+        { check: 'engine', ok: true },
+        { check: 'image', ok: true },
+        { check: 'self_test', ok: true },
+      ],
     ]);
     await eventually(() => daemon.engine.containers.size === 0, 'the probe is removed');
   });
