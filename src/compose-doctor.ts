@@ -18,11 +18,19 @@ const STOCK_MAX_MS = 30_000;
 const LOOK_MS = 50;
 
 /** What to do about the check that failed; those after it could not be made then. */
-const FIXES: Readonly<Record<string, string>> = {
+type Fixes = Readonly<Record<string, string>>;
+const FIXES: Fixes = {
   engine: 'start the container engine, or set DOCKER_HOST',
   image: 'build it with npm run image, or set SANDBOX_IMAGE to one that the engine has',
   'self-test':
     'have the engine put in force what is named here; where SANDBOX_RUNTIME is set, try without it',
+};
+/** Where the sandbox is in another process: nothing here is to have an engine. */
+const SANDBOXD_FIXES: Fixes = {
+  engine: 'start sandboxd, whose log says what stops it, with the same SANDBOXD_SOCKET',
+  image: 'build it for the engine of sandboxd (npm run image), or set SANDBOX_IMAGE there',
+  'self-test':
+    'have the engine of sandboxd put in force what is named here; try without SANDBOX_RUNTIME there',
 };
 
 /**
@@ -76,7 +84,8 @@ async function sandboxFindings(config: Config, pack: Pack, clock: Clock): Promis
   try {
     const states = await sandbox.readiness();
     const failed = states.findIndex(({ ok }) => !ok);
-    const findings = states.map((state, index) => stateFinding(state, index === failed));
+    const fixes = config.SANDBOXD_SOCKET === null ? FIXES : SANDBOXD_FIXES;
+    const findings = states.map((state, index) => stateFinding(state, index === failed ? fixes : {}));
     const size = config.SANDBOX_POOL_SIZE;
     if (config.SANDBOXD_SOCKET !== null || size === 0 || states.some(({ ok }) => !ok)) {
       return findings;
@@ -100,9 +109,9 @@ async function sandboxFindings(config: Config, pack: Pack, clock: Clock): Promis
   }
 }
 
-function stateFinding({ check, ok, detail }: CheckState, first: boolean): Finding {
+function stateFinding({ check, ok, detail }: CheckState, fixes: Fixes): Finding {
   const name = check.replaceAll('_', '-');
-  return ok ? fine(name, detail) : wrong(name, detail, first ? (FIXES[name] ?? '') : '');
+  return ok ? fine(name, detail) : wrong(name, detail, fixes[name] ?? '');
 }
 
 function tenantsFinding(config: Config): Finding {

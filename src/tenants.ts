@@ -38,7 +38,11 @@ function readTenants(path: string, events: TenantsEvents): TenantsFile | Tenants
   try {
     document = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    const what = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read: check the path';
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    const what =
+      error instanceof SyntaxError
+        ? 'is not valid JSON'
+        : `cannot be read (${code}): check the path and its permissions`;
     return { kind: 'faults', faults: [`TENANTS_FILE ${what}`] };
   }
   const faults = check(document, 100).map(

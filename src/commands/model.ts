@@ -18,6 +18,11 @@ export const model: Command = {
       return refuse([...scripted.faults, '', helpOf(model)]);
     }
     closeWithGrace({ delay: 5000 }, () => scripted.close());
-    say(`listening ${scripted.url}\nThe service reaches it with MODEL_ALLOWED_HOSTS=${scripted.hostPort}`);
+    // On every address: which of them the service will name is not known here.
+    const allowed = scripted.hostPort.replace(
+      /^(?:0\.0\.0\.0|\[::\]):/,
+      '<address or name of this machine>:',
+    );
+    say(`listening ${scripted.url}\nThe service reaches it with MODEL_ALLOWED_HOSTS=${allowed}`);
   },
 };

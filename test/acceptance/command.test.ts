@@ -142,7 +142,9 @@ describe('compute-step', () => {
     }
     writeFileSync(file, '{');
     expect(command(['serve'], { TENANTS_FILE: file }).stderr).toContain('TENANTS_FILE is not valid JSON');
-    expect(command(['serve'], { TENANTS_FILE: join(folder, 'none') }).stderr).toContain('cannot be read');
+    expect(command(['serve'], { TENANTS_FILE: join(folder, 'none') }).stderr).toContain(
+      'TENANTS_FILE cannot be read (ENOENT): check the path and its permissions',
+    );
   });
 
   it('serves a scripted model until it is told to stop, and names its faults', async () => {
@@ -163,6 +165,18 @@ describe('compute-step', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/^--port must be/m);
     expect(stderr).toMatch(/^--script cannot be read/m);
+  });
+
+  it('names no wildcard as the host to allow for a scripted model on every address', async () => {
+    const script = join(folder, 'answers.json');
+    writeFileSync(script, JSON.stringify([{ when: 'sum', replies: ['x'] }]));
+    const args = ['dist/main.js', 'model', '--script', script, '--host', '0.0.0.0'];
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    const [first] = (await once(child.stdout, 'data')) as [Buffer];
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    expect(first.toString()).toMatch(/MODEL_ALLOWED_HOSTS=<address or name of this machine>:\d+$/m);
   });
 
   it('names an address that cannot be listened on, and the setting', async () => {

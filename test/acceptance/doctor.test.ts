@@ -82,6 +82,14 @@ describe('compute-step doctor', () => {
     expect(stdout).toContain('"tenants file"');
   });
 
+  test('sends whoever has no sandboxd to sandboxd, and never to an engine of its own', async () => {
+    const { status, stdout } = await doctor(['--json'], { SANDBOXD_SOCKET: join(folder, 'no.sock') });
+    expect(status).toBe(1);
+    expect(failed(stdout).map(({ check }) => check)).toEqual(['engine', 'image', 'self-test']);
+    expect(failed(stdout)[0]?.fix).toMatch(/^start sandboxd/);
+    expect(failed(stdout)[0]?.fix).not.toContain('DOCKER_HOST');
+  });
+
   test('names an image, a runtime, a tenants file and a ledger that are not right', async () => {
     const image = await doctor(['--json'], {
       SANDBOX_IMAGE: 'compute-step-sandbox:none',
