@@ -43,7 +43,8 @@ function errors(): string {
 
 A step ends in one of two ways. **A Computation** (HTTP 200) says how far the step came: \`succeeded\`, \`failed\` or
 \`not_admitted\`. **A problem** (RFC 9457, \`application/problem+json\`) says why there is no Computation. Codes are
-stable; a retired one is never used again. No message holds a value of the caller's data.
+stable; a retired one is never used again. No message holds a value of the caller's data. Either has the \`id\` of its line
+in the log, a problem only once its step had begun.
 
 ## Failures of a Computation
 
