@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Closes the connection of an answer of which no byte is taken for `ms` milliseconds: from its turn on, where answers
- * to earlier requests are still to go out, to its end, as what comes next on the connection has bounds of its own.
+ * Closes the connection of an answer of which no byte is taken, between `ms` and twice `ms` milliseconds after the last
+ * one: node looks every `ms` and closes at the first look that finds as much waiting as the one before. From its turn
+ * on, where answers to earlier requests are still to go out, to its end: what comes next has bounds of its own.
  */
 export function boundStall(raw: ServerResponse, ms: number): void {
   const { socket } = raw.req;

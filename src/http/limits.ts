@@ -17,7 +17,7 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** How often the times above are looked at: each may be passed by as much. */
   readonly checkEveryMs: number;
-  /** Without a byte of the answer taken by the client; past it the connection is closed. */
+  /** Without a byte of the answer taken by the client; the connection is closed then, after twice that at the latest. */
   readonly answerStallMs: number;
   /** Of a body whose answer is out already: read and thrown away up to here, so that the client gets to see it. */
   readonly discardBytes: number;

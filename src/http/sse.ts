@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { boundStall } from './answer-stall.ts';
 import { lookAtPeer } from './half-closed.ts';
+import { HTTP_LIMITS } from './limits.ts';
 
 /** What bounds one stream of events. */
 export interface EventStreamBounds {
@@ -8,7 +9,7 @@ export interface EventStreamBounds {
   readonly heartbeatMs: number;
   /** Bytes that may wait for a client that does not read. Past it, before the last event, it is cut off. */
   readonly unreadMaxBytes: number;
-  /** How long the last event may wait without a byte of it being taken; then the client is cut off. */
+  /** How long the last event may wait without a byte of it being taken; the client is cut off then, as by `boundStall`. */
   readonly lastEventMs: number;
 }
 
@@ -19,7 +20,7 @@ export interface EventStreamBounds {
 export const EVENT_STREAM_BOUNDS: EventStreamBounds = {
   heartbeatMs: 15_000,
   unreadMaxBytes: 64 * 1024,
-  lastEventMs: 60_000,
+  lastEventMs: HTTP_LIMITS.answerStallMs,
 };
 
 /** Server-sent events to one client. After `end`, and once the client is gone, nothing more is written. */

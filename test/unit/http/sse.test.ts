@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { HTTP_LIMITS } from '../../../src/http/limits.ts';
 import { EVENT_STREAM_BOUNDS, type EventStream, eventText, openEventStream } from '../../../src/http/sse.ts';
 
 const closing: (() => void)[] = [];
@@ -113,6 +115,16 @@ describe('a stream of events', () => {
     client.pause();
     stream.end('end', 'x'.repeat(50_000_000));
     await expect.poll(() => raw.destroyed, { timeout: 20_000 }).toBe(true);
+  });
+
+  it('does so after the time that a JSON answer has, which the operator is told', () => {
+    const { answerStallMs } = HTTP_LIMITS;
+    expect(EVENT_STREAM_BOUNDS.lastEventMs).toBe(answerStallMs);
+    // Node closes at the second look that finds no change, of which there is one every `answerStallMs`.
+    const [soonest, latest] = [answerStallMs / 1000, (2 * answerStallMs) / 1000];
+    const page = (name: string) => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+    expect(page('operations.md')).toContain(`between ${soonest} s and ${latest} s after the last byte`);
+    expect(page('observability.md')).toContain(`of the last event for ${soonest} s to ${latest} s`);
   });
 
   it('leaves the time that its last event may wait to no later answer on the connection', async () => {
