@@ -1,4 +1,4 @@
-import type { IdempotencyClaim, Quotas, RunOutcome, Usage } from './permit.ts';
+import type { IdempotencyClaim, Quotas, RunOutcome, Usage, UsedInMonth } from './permit.ts';
 import type { QuotaRefusal } from './quota.ts';
 
 /**
@@ -57,6 +57,13 @@ export interface Charge {
   readonly outcome: RunOutcome;
 }
 
+/** What one run was charged, and its tenant's month with it. */
+export interface Charged {
+  readonly seconds: number;
+  /** Null where it was charged before: its month has gone on since. */
+  readonly used: UsedInMonth | null;
+}
+
 /** This process's claim to be alive: its rows are its own until `expiresAt`. Renewed well before. */
 export interface Lease {
   readonly instance: string;
@@ -106,10 +113,10 @@ export interface Ledger {
   /** open -> started. False: the permit is not open (any more), and nothing may be run on it. */
   started(runId: string, codeSha256: string, now: Date): Promise<boolean>;
   /**
-   * open or started -> settled, charging the totals. Idempotent by run id: answers the seconds that were charged
-   * the first time, or null where the run was given back or is unknown.
+   * open or started -> settled, charging the totals. Idempotent by run id: answers what was charged the first time,
+   * or null where the run was given back or is unknown.
    */
-  settle(runId: string, charge: Charge): Promise<number | null>;
+  settle(runId: string, charge: Charge): Promise<Charged | null>;
   /** Replaces the outcome of a settled run; runs and seconds stay. Without effect on any other. */
   amend(runId: string, outcome: RunOutcome): Promise<void>;
   /** open -> released; with `unsent` a started one too, whose *started* was not known to be written. */

@@ -32,6 +32,11 @@ export interface Permit {
    * cannot take now is kept and written when it answers again.
    */
   settle(wallNs: bigint, outcome: RunOutcome): Promise<Metered>;
+  /**
+   * What the tenant had been charged in `month` when this run was settled, itself included: spares its caller a read.
+   * Null before, where the ledger could not say it, and once a later month has begun.
+   */
+  readonly used: UsedInMonth | null;
   /** Replaces the outcome of a settled run, when the check of its result ended otherwise. Charges nothing. */
   amend(outcome: RunOutcome): Promise<void>;
   /** Gives an unstarted permit back; counts nothing. Without effect on a started or settled one. */
@@ -50,12 +55,16 @@ export interface Quotas {
   readonly computeSeconds: number | null;
 }
 
-/** A tenant's counts of one month. */
-export interface Usage {
-  readonly tenant: string;
-  readonly month: string;
+/** What a tenant was charged in a month. */
+export interface UsedInMonth {
   readonly computeRuns: number;
   readonly computeSeconds: number;
+}
+
+/** A tenant's counts of one month. */
+export interface Usage extends UsedInMonth {
+  readonly tenant: string;
+  readonly month: string;
   readonly openPermits: number;
   readonly outcomes: Readonly<Partial<Record<RunOutcome, number>>>;
 }

@@ -21,6 +21,7 @@ export function relayedPermit({ runId, tenant, month, started }: RelayedPermitPa
     runId,
     tenant,
     month,
+    used: null,
     started(codeSha256: string) {
       starting ??= started(codeSha256);
       return starting;

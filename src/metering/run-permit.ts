@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts';
 import { billedSeconds } from './billed-seconds.ts';
 import type { KeptWrites } from './kept-writes.ts';
-import { type Ledger, LedgerUnavailable } from './ledger.ts';
-import type { Metered, Permit, RunOutcome } from './permit.ts';
+import { type Charged, type Ledger, LedgerUnavailable } from './ledger.ts';
+import { utcMonth } from './months.ts';
+import type { Metered, Permit, RunOutcome, UsedInMonth } from './permit.ts';
 
 export interface PermitParts {
   readonly ledger: Ledger;
@@ -23,6 +24,7 @@ export function createPermit(parts: PermitParts): Permit {
   let starting: Promise<boolean> | null = null;
   let settling: Promise<Metered> | null = null;
   let releasing: Promise<void> | null = null;
+  let used: UsedInMonth | null = null;
 
   async function start(codeSha256: string): Promise<boolean> {
     try {
@@ -37,13 +39,13 @@ export function createPermit(parts: PermitParts): Permit {
     const seconds = billedSeconds(wallNs);
     const finishedAt = clock.now();
     // What the ledger says was charged wins; until it can say so, it is what will be charged.
-    let charged: number | null = seconds;
+    let charged: Charged | null = { seconds, used: null };
     await kept.write(async () => {
       charged = await ledger.settle(runId, { finishedAt, wallNs, seconds, outcome });
     });
-    return charged === null
-      ? { computeRuns: 0, computeSeconds: 0 }
-      : { computeRuns: 1, computeSeconds: charged };
+    if (charged === null) return { computeRuns: 0, computeSeconds: 0 };
+    used = utcMonth(finishedAt) > month ? null : charged.used;
+    return { computeRuns: 1, computeSeconds: charged.seconds };
   }
 
   async function giveBack(): Promise<void> {
@@ -58,6 +60,9 @@ export function createPermit(parts: PermitParts): Permit {
     runId,
     tenant,
     month,
+    get used() {
+      return used;
+    },
     started(codeSha256: string) {
       if (settling !== null || releasing !== null) return Promise.resolve(false);
       starting ??= start(codeSha256);

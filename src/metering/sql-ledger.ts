@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.ts';
-import type { Ledger, OpenResult } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { Usage } from './permit.ts';
 import { judgeQuota } from './quota.ts';
 import { createSqlAccess, type LedgerObserver } from './sql-access.ts';
 import type { SqlDialect } from './sql-dialect.ts';
-import { knownKey } from './sql-known-key.ts';
 import { monthOfAll, outcomesOf } from './sql-month.ts';
 import { RECOVERY_BATCH, recoverDead, writeLease } from './sql-recovery.ts';
 import { PRUNE_BATCH, pruneBatch } from './sql-retention.ts';
+import { createRunWrites } from './sql-run.ts';
 import { LIVE_STATES } from './sql-schema.ts';
-import { amendRun, monthInForce, quotaState, settleRun } from './sql-totals.ts';
+import { amendRun, monthInForce, quotaState } from './sql-totals.ts';
 import { findMismatches } from './sql-verify.ts';
 
 export interface SqlLedgerOptions {
@@ -36,69 +36,27 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
     observe: options.observe ?? (() => {}),
   });
 
+  const runs = createRunWrites(dialect);
+
   return {
-    open: ({ runId, tenant, packDigest, instance, idempotency }, quotas, now) =>
-      access.write('open', async (trx): Promise<OpenResult> => {
-        const month = await monthInForce(trx, now);
-        // The row that settling adds to, that makes the month known, and that dialects with row locks hold.
-        await trx
-          .insertInto('monthly_totals')
-          .values({
-            month,
-            tenant,
-            compute_runs: 0,
-            compute_seconds: 0,
-            pruned_runs: 0,
-            pruned_seconds: 0,
-          })
-          .onConflict((conflict) => conflict.columns(['month', 'tenant']).doNothing())
-          .execute();
-        const state = await quotaState(trx, tenant, month, dialect.rowLocks);
-        // Under the lock of the totals: of two calls with one key, the second sees the first.
-        const known = await knownKey(trx, tenant, idempotency, now);
-        if (known !== null) return known;
-        const refusal = judgeQuota(state, quotas, month, now);
-        if (refusal !== null) return { kind: 'refused', refusal };
-        await trx
-          .insertInto('journal')
-          .values({
-            id: runId,
-            tenant,
-            month,
-            opened_at: now.getTime(),
-            state: 'open',
-            pack_digest: packDigest,
-            instance,
-            idempotency_digest: idempotency?.digest ?? null,
-          })
-          .execute();
-        return { kind: 'opened', month };
-      }),
+    open: (entry, quotas, now) => access.write('open', (trx) => runs.open(trx, entry, quotas, now)),
 
     check: (tenant, quotas, now) =>
       access.read('check', async (db) => {
         const month = await monthInForce(db, now);
-        return judgeQuota(await quotaState(db, tenant, month, false), quotas, month, now);
+        return judgeQuota(await quotaState(db, tenant, month), quotas, month, now);
       }),
 
     started: (runId, codeSha256, now) =>
-      access.write('started', async (trx) => {
-        const { numUpdatedRows } = await trx
-          .updateTable('journal')
-          .set({ state: 'started', started_at: now.getTime(), code_sha256: codeSha256 })
-          .where('id', '=', runId)
-          .where('state', '=', 'open')
-          .executeTakeFirst();
-        return numUpdatedRows === 1n;
-      }),
+      access.single('started', (db) => runs.started(db, runId, codeSha256, now)),
 
-    settle: (runId, charge) => access.write('settle', (trx) => settleRun(trx, runId, charge)),
+    settle: (runId, charge) => access.write('settle', (trx) => runs.settle(trx, runId, charge)),
 
     amend: (runId, outcome) => access.write('amend', (trx) => amendRun(trx, runId, outcome)),
 
     release: (runId, now, unsent) =>
-      access.write('release', async (trx) => {
-        await trx
+      access.single('release', async (db) => {
+        await db
           .updateTable('journal')
           .set({ state: 'released', finished_at: now.getTime() })
           .where('id', '=', runId)
@@ -109,7 +67,7 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
     usage: (tenant, month, now) =>
       access.read('usage', async (db): Promise<Usage> => {
         const counted = month ?? (await monthInForce(db, now));
-        const state = await quotaState(db, tenant, counted, false);
+        const state = await quotaState(db, tenant, counted);
         const outcomes = (await outcomesOf(db, counted, tenant)).get(tenant) ?? {};
         return {
           tenant,
@@ -129,7 +87,7 @@ export function createSqlLedger(options: SqlLedgerOptions): Ledger {
           // The mark of life first: a lease without one would make this process look dead to others.
           dialect.claim(lease.instance);
           await writeLease(trx, lease);
-          return recoverDead(trx, dialect, lease, wallLimitMs);
+          return recoverDead(trx, dialect, runs, lease, wallLimitMs);
         });
         sum.settled += pass.settled;
         sum.released += pass.released;

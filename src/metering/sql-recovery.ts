@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import { billedSeconds } from './billed-seconds.ts';
 import type { Lease, Recovery } from './ledger.ts';
 import type { SqlDialect } from './sql-dialect.ts';
+import type { RunWrites } from './sql-run.ts';
 import { type LedgerTables, LIVE_STATES } from './sql-schema.ts';
-import { settleRun } from './sql-totals.ts';
 
 /** Rows one pass ends, so that a long list does not hold the ledger; the caller goes on while it was full. */
 export const RECOVERY_BATCH = 500;
@@ -26,6 +26,7 @@ export async function writeLease(trx: Transaction<LedgerTables>, lease: Lease): 
 export async function recoverDead(
   trx: Transaction<LedgerTables>,
   dialect: SqlDialect,
+  runs: RunWrites,
   lease: Lease,
   wallLimitMs: number,
 ): Promise<Recovery> {
@@ -62,7 +63,7 @@ export async function recoverDead(
       const wallMs = Math.min(Math.max(0, nowMs - Number(started_at)), wallLimitMs);
       const wallNs = BigInt(Math.round(wallMs)) * 1_000_000n;
       const charge = { finishedAt: lease.now, wallNs, seconds: billedSeconds(wallNs) };
-      await settleRun(trx, id, { ...charge, outcome: 'sandbox_lost' });
+      await runs.settle(trx, id, { ...charge, outcome: 'sandbox_lost' });
       recovery.settled += 1;
     }
   }

@@ -2,7 +2,7 @@ import type { Computation, Failure, Quota, SandboxUsage, Timings } from '../cont
 import { FAILURES, type FailureCode } from '../contract/failure.ts';
 import type { Tenant } from '../contract/tenant.ts';
 import { monthEnd } from '../metering/months.ts';
-import type { Usage } from '../metering/permit.ts';
+import type { UsedInMonth } from '../metering/permit.ts';
 import type { Prompt } from '../prompt/render.ts';
 import type { RunReport, RunUsage } from '../sandbox/port.ts';
 import type { StepRequest } from './request.ts';
@@ -80,7 +80,7 @@ function usageOf(usage: RunUsage): SandboxUsage {
 }
 
 /** A tenant's month as callers see it. */
-export function quotaOf(tenant: Tenant, usage: Usage): Quota {
+export function quotaOf(tenant: Tenant, usage: UsedInMonth & { readonly month: string }): Quota {
   return {
     month: usage.month,
     compute_runs: { used: usage.computeRuns, limit: tenant.quotas.compute_runs },

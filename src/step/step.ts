@@ -68,7 +68,7 @@ async function walk(
   } finally {
     await permit.release();
     hold(-1);
-    trace.quota = await currentQuota(ports, request.tenant);
+    trace.quota = await currentQuota(ports, request.tenant, permit);
   }
 }
 
@@ -98,8 +98,13 @@ export function quotasOf(tenant: Tenant): Quotas {
   return { computeRuns: tenant.quotas.compute_runs, computeSeconds: tenant.quotas.compute_seconds };
 }
 
-async function currentQuota({ meter, observer }: StepPorts, tenant: Tenant): Promise<Quota | null> {
-  const usage = await meter.usage(tenant.id);
+/** The tenant's month after the step: as its run was settled in it, else as the ledger reads now. */
+async function currentQuota(
+  { meter, observer }: StepPorts,
+  tenant: Tenant,
+  { month, used }: Permit,
+): Promise<Quota | null> {
+  const usage = used ? { month, ...used } : await meter.usage(tenant.id);
   if (isProblem(usage)) {
     return null;
   }

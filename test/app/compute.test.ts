@@ -40,6 +40,19 @@ describe('POST /v1/compute', () => {
     expect(json.function.code).toBeUndefined();
   });
 
+  it('tells the quota as of the settling of its run, and reads it anew only where none was settled', async () => {
+    const asked = service.ledgerOps.length;
+    const { json } = await service.post('/v1/compute', body);
+    expect(service.ledgerOps.slice(asked)).toEqual(['open', 'started', 'settle']);
+    answer = 'import socket\n\ndef compute(data):\n    return 1\n';
+    const { quota } = (await service.post('/v1/compute', { ...body, repair: { max_attempts: 1 } })).json;
+    expect(service.ledgerOps.slice(asked + 3)).toEqual(['open', 'release', 'usage']);
+    expect(json.quota).toEqual(quota);
+    const { compute_runs } = (await service.get('/v1/usage')).json;
+    expect(quota.compute_runs.used).toBe(compute_runs.used);
+    expect(compute_runs.used).toBeGreaterThan(0);
+  });
+
   it('gives the same id to the answer, the webhook and the ledger', async () => {
     const { json } = await service.post('/v1/compute', body);
     expect(service.model.requests.at(-1)?.json.id).toBe(json.id);

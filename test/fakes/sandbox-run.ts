@@ -29,6 +29,7 @@ export function fakePermit(
     runId: 'run',
     tenant: options.tenant ?? 'acme',
     month: '2026-11',
+    used: null,
     startedWith,
     started: async (sha256: string) => {
       startedWith.push(sha256);

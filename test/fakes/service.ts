@@ -7,6 +7,7 @@ import { type AppSettings, composeApp } from '../../src/compose-app.ts';
 import type { Tenant } from '../../src/contract/tenant.ts';
 import { HTTP_LIMITS, type HttpLimits } from '../../src/http/limits.ts';
 import { EVENT_STREAM_BOUNDS, type EventStreamBounds } from '../../src/http/sse.ts';
+import type { LedgerOp } from '../../src/metering/ledger.ts';
 import { createMeter } from '../../src/metering/meter.ts';
 import { createSqlLedger } from '../../src/metering/sql-ledger.ts';
 import { sqliteDialect } from '../../src/metering/sqlite-dialect.ts';
@@ -72,6 +73,8 @@ export interface TestService {
   readonly permitsOpen: readonly number[];
   /** What the function cache told, in order. */
   readonly cached: readonly FunctionCacheOutcome[];
+  /** What the ledger was asked for, in order. */
+  readonly ledgerOps: readonly LedgerOp[];
   readonly stopping: AbortController;
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
   get(path: string): Promise<TestAnswer>;
@@ -126,6 +129,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const unexpectedIds: (string | undefined)[] = [];
   const permitsOpen: number[] = [];
   const cached: FunctionCacheOutcome[] = [];
+  const ledgerOps: LedgerOp[] = [];
   const observer: StepObserver = {
     ...nullObserver,
     stepFinished: (step) => finished.push(step),
@@ -147,6 +151,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const ledger = createSqlLedger({
     dialect: sqliteDialect({ path: options.ledgerPath ?? join(folder, 'ledger.db') }),
     clock,
+    observe: (op) => ledgerOps.push(op),
   });
   const meter = createMeter({ ledger, clock, wallLimitMs: 10_000, instance: 'test' });
   const { app, stopping, close } = await composeApp(
@@ -196,6 +201,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     unexpectedIds,
     permitsOpen,
     cached,
+    ledgerOps,
     stopping,
     post: async (path, body, headers = {}) =>
       answerOf(

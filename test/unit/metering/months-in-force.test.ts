@@ -44,6 +44,15 @@ describe.each(STORES)('on %s', (kind) => {
     await next.release();
   });
 
+  it('does not tell what a month came to once a later one has begun', async () => {
+    const clock = fakeClock('2026-11-30T23:59:59Z');
+    const meter = bench.meter(bench.ledger(), clock);
+    const permit = await openPermit(meter);
+    clock.set('2026-12-01T00:00:00Z');
+    expect(await permit.settle(1n, 'succeeded')).toEqual({ computeRuns: 1, computeSeconds: 1 });
+    expect(permit.used).toBeNull();
+  });
+
   it('does not reopen a closed month when the clock is set back', async () => {
     const clock = fakeClock('2026-11-30T12:00:00Z');
     const meter = bench.meter(bench.ledger(), clock);

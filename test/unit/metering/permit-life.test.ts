@@ -40,6 +40,20 @@ describe.each(STORES)('on %s', (kind) => {
     });
   });
 
+  it('tells with a settled run what its month came to, as the ledger has it', async () => {
+    const earlier = await openPermit(meter);
+    await earlier.settle(1n, 'succeeded');
+    await (await openPermit(meter, UNLIMITED, 'globex')).settle(1n, 'succeeded');
+    const permit = await openPermit(meter);
+    expect(permit.used).toBeNull();
+    await permit.settle(2_000_000_000n, 'succeeded');
+    expect(permit.used).toEqual({ computeRuns: 2, computeSeconds: 3 });
+    expect(await meter.usage('acme')).toMatchObject(permit.used ?? {});
+    const released = await openPermit(meter);
+    await released.release();
+    expect(released.used).toBeNull();
+  });
+
   it('has *started* in the file when started() answers', async () => {
     const permit = await openPermit(meter);
     await permit.started('c0de');
@@ -77,7 +91,7 @@ describe.each(STORES)('on %s', (kind) => {
     const first = await permit.settle(3_000_000_000n, 'succeeded');
     expect(await permit.settle(9_000_000_000n, 'timeout')).toEqual(first);
     const again = { finishedAt: new Date(), wallNs: 9_000_000_000n, seconds: 9, outcome: 'timeout' } as const;
-    expect(await ledger.settle(permit.runId, again)).toBe(3);
+    expect(await ledger.settle(permit.runId, again)).toEqual({ seconds: 3, used: null });
     expect(await meter.usage('acme')).toMatchObject({
       computeRuns: 1,
       computeSeconds: 3,

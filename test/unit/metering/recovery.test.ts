@@ -138,7 +138,7 @@ describe.each(STORES)('on %s', (kind) => {
     expect(await usage()).toMatchObject({ computeRuns: 1, outcomes: { sandbox_lost: 1 } });
     // The process was only slow: its own settle comes too late, and counts nothing more.
     const charge = { finishedAt: at(61), wallNs: 1n, seconds: 1, outcome: 'succeeded' } as const;
-    expect(await ledger.settle('r1', charge)).toBe(10);
+    expect(await ledger.settle('r1', charge)).toMatchObject({ seconds: 10 });
     expect(await usage()).toMatchObject({ computeRuns: 1, computeSeconds: 10 });
     await ledger.close();
   });

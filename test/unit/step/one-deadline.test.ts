@@ -38,6 +38,7 @@ function portsThatEndIn(wait: Wait, written: Draft) {
     if (name === wait) controller.abort(new DOMException('the deadline passed', 'TimeoutError'));
   };
   const permit = {
+    used: null,
     release: async () => void asked.push('release'),
     started: async () => true,
   } as unknown as Permit;
