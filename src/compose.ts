@@ -6,6 +6,7 @@ import { engineSandbox } from './compose-sandbox.ts';
 import { openTracing } from './compose-traces.ts';
 import type { Config } from './config.ts';
 import { listenerCloser } from './http/close-listener.ts';
+import { listenOn } from './http/listener.ts';
 import { buildMetricsApp } from './http/metrics-app.ts';
 import { SERVED_ROUTES } from './http/served-routes.ts';
 import { keepPruned } from './keep-pruned.ts';
@@ -106,8 +107,8 @@ export async function composeService(
 
   return {
     listen: async () => {
-      const api = await app.listen({ host: config.HOST, port: config.PORT });
-      const metricsUrl = await metricsApp.listen({ host: config.METRICS_HOST, port: config.METRICS_PORT });
+      const api = await listenOn(app, config.HOST, config.PORT);
+      const metricsUrl = await listenOn(metricsApp, config.METRICS_HOST, config.METRICS_PORT);
       log.info('listening', api);
       log.info('metrics_listening', metricsUrl);
       await ready();

@@ -56,13 +56,14 @@ export const serve: Command = {
 
 /** Why an address cannot be listened on, and what to do. */
 function listenFault(error: unknown): string {
-  const { code, address, port } = error as { code?: string; address?: string; port?: number };
-  const at = `${address ?? 'the address'}:${port ?? ''}`;
+  const { code, hostname, address, port } = error as Readonly<Record<string, string | undefined>>;
+  const at = hostname ?? `${address ?? 'the address'}:${port ?? ''}`;
   switch (code) {
     case 'EADDRINUSE':
       return `${at} is in use: choose another PORT or METRICS_PORT, or end what listens there`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return `${at} is not an address of this machine: choose another HOST or METRICS_HOST`;
     case 'EACCES':
       return `${at} may not be listened on by this user: choose a PORT from 1024 on`;

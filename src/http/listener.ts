@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { boundStall } from './answer-stall.ts';
@@ -45,4 +46,13 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
   });
   // A client that takes nothing would hold its answer, its place and its bytes for ever.
   app.addHook('onSend', async (_http, reply) => boundStall(reply.raw, limits.answerStallMs));
+}
+
+/**
+ * Listens on one address, and answers its URL. Asked for `localhost`, the framework would make a second server for the
+ * other family, of which no limit and no stopping knows.
+ */
+export async function listenOn(app: FastifyInstance, host: string, port: number): Promise<string> {
+  const { address } = await lookup(host);
+  return app.listen({ host: address, port });
 }

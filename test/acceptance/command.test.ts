@@ -200,6 +200,9 @@ describe('compute-step', () => {
     expect(log).not.toContain('container_start');
     expect(stderr).toContain(`127.0.0.1:${port} is in use`);
     expect(stderr).not.toContain('    at ');
+    expect(command(['serve'], { ...env, HOST: 'no-such-host.invalid' }).stderr).toBe(
+      'no-such-host.invalid is not an address of this machine: choose another HOST or METRICS_HOST\n',
+    );
   });
 
   it('refuses an unknown command', () => {
