@@ -2,7 +2,7 @@ import closeWithGrace from 'close-with-grace';
 
 /** What a command runs until it is told to end. */
 export interface Ending {
-  /** Logs what ended the process, when it was not a signal. */
+  /** Logs what ended the process, when it was not a signal, or what kept it from closing. */
   failed(error: unknown): void;
   close(): Promise<void>;
 }
@@ -31,17 +31,26 @@ export function withGrace(
     },
     async ({ err }) => {
       options.ending?.();
-      const started = await starting;
+      const started = await starting.catch(failedStart);
       if ('faults' in started) {
         return;
       }
       if (err !== undefined) {
         started.failed(err);
       }
-      await started.close();
+      await started.close().catch((error: unknown) => {
+        started.failed(error);
+        throw error;
+      });
     },
   );
   return { withdraw: () => handle.uninstall() };
+}
+
+/** A bug or a broken installation, before there is a log: nothing else would say why the process ends. */
+function failedStart(error: unknown): never {
+  note(`the start failed: ${error instanceof Error ? error.stack : String(error)}`);
+  throw error;
 }
 
 function note(text: string): void {

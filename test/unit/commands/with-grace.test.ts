@@ -92,6 +92,22 @@ describe('a process that ends with grace', () => {
     expect(said).toBe('begun;started;failed unexpected;closed;');
   });
 
+  it('says why it could not start, and ends with 1', async () => {
+    begin(`await later(100); throw new TypeError('no such file');`);
+    expect(await ended()).toEqual([1, null]);
+    await hears('the start failed: TypeError: no such file\n    at ');
+  });
+
+  it('tells of what kept it from closing, and ends with 1', async () => {
+    begin(
+      `return { failed: (error) => say('failed ' + error.message), close: async () => { throw new Error('stuck'); } };`,
+    );
+    await hears('started;');
+    child.kill('SIGTERM');
+    expect(await ended()).toEqual([1, null]);
+    await hears('failed stuck;');
+  });
+
   it('goes on at a signal that means something else', async () => {
     begin(`process.on('SIGHUP', () => say('read')); ${STARTED}`, `{ skip: ['SIGHUP'] }`);
     await hears('started;');
