@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { boundStall } from './answer-stall.ts';
 import type { HttpLimits } from './limits.ts';
+import { closeUnsentAnswers } from './unsent-answers.ts';
 
 /** What the framework and node are told of the limits when the listener is made. */
 export function listenerOptions(limits: HttpLimits) {
@@ -28,6 +29,7 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
   const server: Server & { httpAllowHalfOpen?: boolean } = app.server;
   // Not by number: past a number node drops further fields silently, and the authorization may be among them.
   server.maxHeadersCount = 0;
+  closeUnsentAnswers(server);
   // A client may end its sending side and wait; whether it does is found out while it waits.
   server.httpAllowHalfOpen = true;
   // The 100 is sent when the body is wanted; a refusal comes without the body being sent first.

@@ -489,6 +489,28 @@ describe('a caller who hangs up', () => {
     expect(service.finished.at(-1)?.outcome).toBe('cancelled');
   });
 
+  it('has each request that waits for its turn on the connection ended as well, and its place free', async () => {
+    const own = await within({}, { tenant: { max_concurrency: 2 }, bodyInflightMaxBytes: RUN.length * 2 });
+    let ended = 0;
+    own.sandbox.answer = (_run, signal) =>
+      new Promise((report) => {
+        signal.addEventListener('abort', () => {
+          ended += 1;
+          report({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE });
+        });
+      });
+    const { socket } = open(post('/v1/compute/run', own, RUN).repeat(2));
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(2);
+    socket.destroy();
+    await expect.poll(() => ended, POLL).toBe(2);
+    const finish: (() => void)[] = [];
+    own.sandbox.answer = () => new Promise((report) => void finish.push(() => report(returned('1'))));
+    const { text } = open(post('/v1/compute/run', own, RUN).repeat(2));
+    await expect.poll(() => finish.length, POLL).toBe(2);
+    for (const end of finish) end();
+    await expect.poll(() => text().match(/"succeeded"/g), POLL).toHaveLength(2);
+  });
+
   it('has its place free again', async () => {
     service.sandbox.answer = () => returned('1');
     expect((await service.post('/v1/compute/run', RUN)).status).toBe(200);
