@@ -4,6 +4,7 @@ import { Scanner, skipSpace } from './scanner.ts';
 import type { Shape } from './shape.ts';
 import { finishShape, Place, PlaceBudget } from './shape-builder.ts';
 import { scanString, unescapeText } from './text.ts';
+import { wordsOf } from './words.ts';
 
 export interface BodyLimits {
   /** Most containers around a value, counted from each source's own root; the envelope has the same bound. */
@@ -53,6 +54,7 @@ type MemberReader = (name: string, pos: number) => number;
 
 class BodyScan {
   private readonly bytes: Buffer;
+  private readonly words: DataView;
   private readonly limits: BodyLimits;
   private readonly envelopeScanner: Scanner;
   private placesLeft = BODY_PLACES_MAX;
@@ -67,6 +69,7 @@ class BodyScan {
 
   constructor(bytes: Buffer, limits: BodyLimits) {
     this.bytes = bytes;
+    this.words = wordsOf(bytes);
     this.limits = limits;
     this.envelopeScanner = new Scanner(bytes, new PlaceBudget(ENVELOPE_PLACES_MAX));
   }
@@ -162,7 +165,7 @@ class BodyScan {
   }
 
   private resultJson(start: number, index: number): number {
-    const after = scanString(this.bytes, start + 1, this.bytes.length);
+    const after = scanString(this.bytes, this.words, start + 1, this.bytes.length);
     if (after < 0) return after;
     let text = this.bytes.subarray(start + 1, after - 1);
     if (text.includes(0x5c)) {
@@ -201,7 +204,7 @@ class BodyScan {
     if (bytes[at] === 0x7d) return at + 1;
     for (;;) {
       if (bytes[at] !== 0x22) return packFault('not_json', at);
-      const keyEnd = scanString(bytes, at + 1, bytes.length);
+      const keyEnd = scanString(bytes, this.words, at + 1, bytes.length);
       if (keyEnd < 0) return keyEnd;
       const name = JSON.parse(bytes.toString('utf8', at, keyEnd)) as string;
       if (seen.has(name)) return packFault('duplicate_key', at);

@@ -11,6 +11,7 @@ import {
   type PlaceBudget,
 } from './shape-builder.ts';
 import { scanString, unescapeText } from './text.ts';
+import { isKeyAt, wordsOf } from './words.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -45,6 +46,7 @@ function isWord(bytes: Uint8Array, pos: number, word: string): boolean {
  */
 export class Scanner {
   private readonly bytes: Uint8Array;
+  private readonly words: DataView;
   private readonly end: number;
   private readonly budget: PlaceBudget;
   /** Secret to the run, so that nobody can choose keys that collide. */
@@ -62,6 +64,7 @@ export class Scanner {
 
   constructor(bytes: Uint8Array, budget: PlaceBudget) {
     this.bytes = bytes;
+    this.words = wordsOf(bytes);
     this.end = bytes.length;
     this.budget = budget;
     this.keyPlace = budget.sink;
@@ -69,7 +72,7 @@ export class Scanner {
 
   /** Scans the value at or after `start` into `root`. Answers the position after it, or a packed fault. */
   value(start: number, root: Place, maxDepth: number): number {
-    const { bytes, end } = this;
+    const { bytes, words, end } = this;
     let pos = start;
     let depth = 0;
     let place = root;
@@ -77,7 +80,7 @@ export class Scanner {
       pos = skipSpace(bytes, pos, end);
       const first = bytes[pos];
       if (first === QUOTE) {
-        pos = scanString(bytes, pos + 1, end);
+        pos = scanString(bytes, words, pos + 1, end);
         if (pos < 0) return pos;
         place.types |= TYPE.string;
       } else if (first === OPEN_OBJECT) {
@@ -183,17 +186,17 @@ export class Scanner {
 
   /** Reads a key and its colon, sets `keyPlace`. Records repeat their keys in order, so the next one is tried first. */
   private key(pos: number, depth: number): number {
-    const { bytes, end } = this;
+    const { bytes, words, end } = this;
     if (bytes[pos] !== QUOTE) return packFault('not_json', Math.min(pos, end));
     const start = pos + 1;
     const object = (this.places[depth] as Place).object as ObjectPlace;
     const expected = object.fields[this.nextField[depth] as number];
-    if (expected?.plain === true && isKey(bytes, start, expected.bytes)) {
+    if (expected?.plain === true && isKeyAt(words, start, end, expected.words)) {
       if (expected.lastObject === this.numbers[depth]) return packFault('duplicate_key', pos);
       this.take(expected, depth);
       return this.colon(start + expected.bytes.length + 1);
     }
-    const after = scanString(bytes, start, end);
+    const after = scanString(bytes, words, start, end);
     if (after < 0) return after;
     const packed = this.otherKey(object, start, after - 1, depth);
     return packed < 0 ? packed : this.colon(after);
@@ -263,10 +266,4 @@ export class Scanner {
 function mix(hash: number, byte: number): number {
   const mixed = Math.imul(hash ^ byte, 0x5bd1e995);
   return mixed ^ (mixed >>> 15);
-}
-
-function isKey(bytes: Uint8Array, start: number, key: Uint8Array): boolean {
-  const length = key.length;
-  for (let at = 0; at < length; at++) if (bytes[start + at] !== key[at]) return false;
-  return bytes[start + length] === QUOTE;
 }

@@ -1,4 +1,5 @@
 import { type FieldShape, type ObjectShape, type Shape, TYPE } from './shape.ts';
+import { type KeyWords, keyWords } from './words.ts';
 
 /** Distinct keys that are kept at one place: as many names as a prompt may show. Further keys share one place. */
 export const FIELDS_MAX = 2_000;
@@ -79,6 +80,8 @@ export class ObjectPlace {
 export class Field {
   /** The key after unescaping. */
   readonly bytes: Uint8Array;
+  /** As it stands in a document, if `plain`. */
+  readonly words: KeyWords;
   readonly hash: number;
   readonly place: Place;
   /** Whether the key stands between quotes as it is: then it can be recognised without looking for escapes. */
@@ -91,6 +94,7 @@ export class Field {
 
   constructor(bytes: Uint8Array, hash: number, place: Place) {
     this.bytes = bytes;
+    this.words = keyWords(bytes);
     this.hash = hash;
     this.place = place;
     this.plain = bytes.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);

@@ -1,4 +1,5 @@
 import { packFault } from './fault.ts';
+import { plainEnd } from './words.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -50,16 +51,16 @@ export function utf8End(bytes: Uint8Array, pos: number, end: number): number {
 }
 
 /**
- * Checks a string whose opening quote stands before `pos`. Answers the position after its closing quote, or a
+ * Checks a string whose opening quote stands before `pos`; `words` are the same bytes. Answers the position after its closing quote, or a
  * packed fault. A `\u` escape of a lone surrogate is grammatical and passes.
  */
-export function scanString(bytes: Uint8Array, pos: number, end: number): number {
-  let at = pos;
+export function scanString(bytes: Uint8Array, words: DataView, pos: number, end: number): number {
+  let at = plainEnd(words, pos, end);
   while (at < end) {
     const byte = bytes[at] as number;
     const kind = STRING_CLASS[byte] as number;
     if (kind === 0) {
-      at++;
+      at = plainEnd(words, at + 1, end);
     } else if (kind === 3) {
       const next = utf8End(bytes, at, end);
       if (next < 0) return packFault('bad_utf8', at);

@@ -303,6 +303,16 @@ describe('agreement with JSON.parse', () => {
     );
   });
 
+  it('calls a string with any byte at any place of it what JSON.parse calls it', () => {
+    for (let byte = 0; byte < 256; byte++) {
+      for (let place = 0; place < 9; place++) {
+        const bytes = Buffer.from(`["${'a'.repeat(place)}.${'b'.repeat(8 - place)}",1]`);
+        bytes[2 + place] = byte;
+        expect(codeOf(bytes) === 'scanned').toBe(nodeAccepts(bytes));
+      }
+    }
+  });
+
   it('refuses an object exactly if two of its keys are equal after JSON.parse', () => {
     const key = fc.array(fc.constantFrom('a', '\\u0061', 'b', '\\u0062', '\\"', '\\u0022', 'é', '\\u00e9'), {
       maxLength: 3,
