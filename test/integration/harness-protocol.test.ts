@@ -7,6 +7,7 @@ import {
   MODULES,
   readAnswer,
   runJob,
+  runPython,
   setupFrame,
   startContainer,
 } from './harness-container.ts';
@@ -145,6 +146,23 @@ describe('the job', () => {
     const { header } = await runJob(body('return len([i for i in range(2000000)])'));
     expect(header.cpu_ns).toBeGreaterThan(1e6);
     expect(header.maxrss_bytes).toBeGreaterThan(40e6);
+  });
+
+  test('does not take its data apart before the answer: the exit frees all of it at once', async () => {
+    const python = `
+import builtins, json, sys, types
+sys.path.insert(0, "/usr/lib")
+import harness
+freed = []
+class Data:
+    def __del__(self):
+        freed.append(self)
+harness.json = types.SimpleNamespace(loads=lambda text, **options: Data())
+source = b"def compute(data):\\n    return str(data)\\n"
+result = harness.run(source, bytearray(b"1"), vars(builtins))
+sys.stdout.write(json.dumps([type(result).__name__, len(freed)]))
+`;
+    expect(await runPython(python)).toEqual(['str', 0]);
   });
 
   test('sees strings in one order, whatever the run', async () => {
