@@ -30,6 +30,7 @@ import { packRoute } from './routes/prompt-pack.get.ts';
 import { readyRoute } from './routes/readyz.get.ts';
 import { usageRoutes } from './routes/usage.get.ts';
 import { STOPPING } from './stopping.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 /** Builds the API without listening. Everything it needs comes in `deps`. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -44,13 +45,13 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     clientErrorHandler: unparsedAnswers(),
     frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
-  limitListener(app, deps.limits);
+  const unsent = limitListener(app, deps.limits);
   const connections = boundConnections(app.server, deps.limits.connections, deps.limits.pipelined);
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));
   takeBodiesAsBytes(app);
   checkParametersOnly(app);
-  observe(app, deps);
+  observe(app, deps, unsent);
   answerErrors(app, deps, routes.methodsOf);
 
   for (const schema of NAMED_SCHEMAS) {
@@ -131,15 +132,15 @@ function checkParametersOnly(app: FastifyInstance): void {
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
 }
 
-function observe(app: FastifyInstance, deps: AppDeps): void {
+function observe(app: FastifyInstance, deps: AppDeps, unsent: UnsentAnswers): void {
   const started = new WeakMap<object, bigint>();
   app.addHook('onRequest', async (http, reply) => {
     started.set(http, deps.clock.monotonicNs());
     reply.header('x-content-type-options', 'nosniff');
   });
-  app.addHook('onSend', async (_http, reply) => {
-    if (deps.drain.begun) {
-      // Nobody should send the next request here.
+  app.addHook('onSend', async (http, reply) => {
+    // Nobody should send the next request here; those that were sent (pipelining) get their answers first.
+    if (deps.drain.begun && unsent(http.raw.socket) <= 1) {
       reply.header('connection', 'close');
     }
   });

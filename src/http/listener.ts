@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { boundStall } from './answer-stall.ts';
 import type { HttpLimits } from './limits.ts';
-import { closeUnsentAnswers } from './unsent-answers.ts';
+import { closeUnsentAnswers, type UnsentAnswers } from './unsent-answers.ts';
 
 /** What the framework and node are told of the limits when the listener is made. */
 export function listenerOptions(limits: HttpLimits) {
@@ -24,12 +24,12 @@ export function listenerOptions(limits: HttpLimits) {
   };
 }
 
-/** What can only be told to the listener once it is there. */
-export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
+/** What can only be told to the listener once it is there. Returns the count of a connection's answers. */
+export function limitListener(app: FastifyInstance, limits: HttpLimits): UnsentAnswers {
   const server: Server & { httpAllowHalfOpen?: boolean } = app.server;
   // Not by number: past a number node drops further fields silently, and the authorization may be among them.
   server.maxHeadersCount = 0;
-  closeUnsentAnswers(server);
+  const unsent = closeUnsentAnswers(server);
   // A client may end its sending side and wait; whether it does is found out while it waits.
   server.httpAllowHalfOpen = true;
   // The 100 is sent when the body is wanted; a refusal comes without the body being sent first.
@@ -48,6 +48,7 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): void {
   });
   // A client that takes nothing would hold its answer, its place and its bytes for ever.
   app.addHook('onSend', async (_http, reply) => boundStall(reply.raw, limits.answerStallMs));
+  return unsent;
 }
 
 /**

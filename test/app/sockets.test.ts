@@ -532,6 +532,22 @@ describe('a service that stops', () => {
     await own.close();
   });
 
+  it('answers every request that is in work on a connection before it closes that', async () => {
+    const own = await startTestService();
+    await own.app.listen({ host: '127.0.0.1', port: 0 });
+    use(own);
+    own.sandbox.answer = (_run, signal) =>
+      new Promise((report) => {
+        signal.addEventListener('abort', () =>
+          report({ kind: 'killed', reason: 'cancelled', usage: FAKE_USAGE }),
+        );
+      });
+    const { all } = open(post('/v1/compute/run', own, RUN).repeat(3));
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(3);
+    await own.close();
+    expect((await all).match(/"code":"cancelled"/g)).toHaveLength(3);
+  });
+
   it('waits for nobody who has asked for nothing, or not yet for anything whole', async () => {
     const own = await startTestService();
     await own.app.listen({ host: '127.0.0.1', port: 0 });
