@@ -103,7 +103,7 @@ export class Fleet {
         await this.#engine.remove(id);
         return;
       } catch (error) {
-        const { fault, status } = toEngineError(error);
+        const { fault } = toEngineError(error);
         // An engine that is away has not refused: it is asked until it is back, and nothing can be started meanwhile.
         failures += fault === 'unreachable' && !this.#closed && failures === RETRY_PAUSES_MS.length ? 0 : 1;
         const pauseMs = RETRY_PAUSES_MS[failures - 1];
@@ -112,8 +112,9 @@ export class Fleet {
           this.#observer.unexpected('container removal', error);
           return;
         }
-        // 409: a removal is in progress. 500: seen where the engine found its own directory not yet empty.
-        await pause(status === 409 ? RETRY_PAUSES_MS[0] : pauseMs);
+        // 409: a removal is in progress, which on a busy engine takes seconds. 500: seen where the engine found its own
+        // directory not yet empty.
+        await pause(pauseMs);
       }
     }
   }

@@ -70,6 +70,34 @@ describe('the containers of an instance', () => {
     expect(engine.count('remove')).toBeGreaterThan(3);
   });
 
+  test('keep their place while the engine is slow at a removal that has been cut off here', async () => {
+    vi.useFakeTimers();
+    try {
+      const engine = new FakeEngine();
+      const removedAt = Date.now() + 3000;
+      let cutOff = false;
+      engine.faults.remove = () => {
+        if (!cutOff) {
+          cutOff = true;
+          throw new EngineError('timeout', 'the engine did not answer');
+        }
+        if (Date.now() < removedAt) {
+          throw new EngineError('refused', 'removal of container c1 is already in progress', 409);
+        }
+      };
+      const { fleet, observer } = fleetWith(engine);
+      fleet.reserve().created('c1');
+      const retired = fleet.retire('c1');
+      await vi.advanceTimersByTimeAsync(2500);
+      expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
+      await vi.advanceTimersByTimeAsync(10_000);
+      await retired;
+      expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('keep their place and are asked for again for as long as the engine is away', async () => {
     vi.useFakeTimers();
     try {
