@@ -228,6 +228,23 @@ describe('sandboxd', () => {
   });
 });
 
+describe('a caller who hangs up at the published port', () => {
+  it('is known to be gone while the function still spins', async () => {
+    const before = await usedRuns();
+    const spinning = deployment.call('/v1/compute/run', {
+      body: { code: 'def compute(data):\n    while True:\n        pass\n', sources: [{ result: 1 }] },
+      signal: AbortSignal.timeout(2000),
+    });
+    await expect(spinning).rejects.toThrow();
+    const { json } = await eventually(
+      () => deployment.call('/v1/usage'),
+      (usage) => usage.json.open_permits === 0 && usage.json.compute_runs.used === before + 1,
+    );
+    expect(json.outcomes).toMatchObject({ cancelled: 1 });
+    expect(json.outcomes).not.toHaveProperty('timeout');
+  });
+});
+
 describe('keys and secrets', () => {
   it('rotate: two keys work side by side, then the new one alone', async () => {
     await deployment.run(readmeCommand('Rotate keys and secrets', 'new-key.txt'));

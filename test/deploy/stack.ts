@@ -24,6 +24,8 @@ export interface CallOptions {
   readonly key?: string;
   /** Sent as JSON by POST. */
   readonly body?: unknown;
+  /** The caller hangs up at it. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Answer {
@@ -69,11 +71,11 @@ export async function newDeployment(
         env: { ...settings, ...more },
       }),
     key,
-    call: async (path, { key: given, body } = {}) => {
+    call: async (path, { key: given, body, signal } = {}) => {
       const answer = await fetch(`http://${address}${path}`, {
         headers: { authorization: `Bearer ${given ?? key()}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(ANSWER_MAX_MS),
+        signal: signal ?? AbortSignal.timeout(ANSWER_MAX_MS),
       });
       return { status: answer.status, json: await answer.json() };
     },
