@@ -120,7 +120,9 @@ export function createDockerEngine(dockerHost: string | null): Engine {
       }),
     create: (spec) =>
       boundedCall(CALL_MS.create, undefined, async (abortSignal) => {
-        const { id } = await docker.createContainer({ ...spec, abortSignal });
+        // Left to itself, docker-modem sends the options twice, the seccomp profile too: as the body and in the URL.
+        const apart = { _query: {}, _body: spec, abortSignal } as Docker.ContainerCreateOptions;
+        const { id } = await docker.createContainer(apart);
         if (!CONTAINER_ID.test(id)) {
           throw new EngineError('unreachable', 'the engine answered a create call without a container id');
         }

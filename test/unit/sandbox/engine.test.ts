@@ -81,6 +81,16 @@ describe('an engine', () => {
     await expect(call).rejects.toThrow(/unknown runtime/);
   });
 
+  test('is told what to create in the body of the call alone', async () => {
+    const { engine, socket } = await engineAt((connection) => connection.write(jsonReply(201, { Id: ID })));
+    const spec = { Image: 'x', HostConfig: { SecurityOpt: ['no-new-privileges'] } };
+    expect(await engine.create(spec)).toBe(ID);
+    const [head, body] = socket.received.join('').split('\r\n\r\n');
+    expect(head?.split('\r\n')[0]).toBe('POST /containers/create? HTTP/1.1');
+    expect(head).toMatch(/^content-type: application\/json$/im);
+    expect(JSON.parse(body ?? '')).toEqual(spec);
+  });
+
   test('that answers a create call without an id has not created anything', async () => {
     const { engine } = await engineAt((socket) => socket.write(jsonReply(201, { Id: '../../images/x' })));
     await expect(engine.create({ Image: 'x' })).rejects.toMatchObject({ name: 'EngineError' });
