@@ -14,6 +14,7 @@ import { byteBudget, tenantSlots } from './inflight.ts';
 import { limitListener, listenerOptions } from './listener.ts';
 import { routeTable } from './negotiate.ts';
 import { NAMED_SCHEMAS, openApiHead } from './openapi.ts';
+import { boundPipelining } from './pipelining.ts';
 import { invalid } from './read-body.ts';
 import { bodyFormProblem } from './request-head.ts';
 import { requestSpans } from './request-spans.ts';
@@ -46,12 +47,13 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
   const unsent = limitListener(app, deps.limits);
-  const connections = boundConnections(app.server, deps.limits.connections, deps.limits.pipelined);
+  const connections = boundConnections(app.server, deps.limits.connections);
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));
   takeBodiesAsBytes(app);
   checkParametersOnly(app);
   observe(app, deps, unsent);
+  boundPipelining(app, unsent, deps.limits.pipelined);
   answerErrors(app, deps, routes.methodsOf);
 
   for (const schema of NAMED_SCHEMAS) {
@@ -140,7 +142,7 @@ function observe(app: FastifyInstance, deps: AppDeps, unsent: UnsentAnswers): vo
   });
   app.addHook('onSend', async (http, reply) => {
     // Nobody should send the next request here; those that were sent (pipelining) get their answers first.
-    if (deps.drain.begun && unsent(http.raw.socket) <= 1) {
+    if (deps.drain.begun && unsent.on(http.raw.socket) <= 1) {
       reply.header('connection', 'close');
     }
   });

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 
 /** The connections of a listener: which of them have work in them, and so are kept. */
 export interface Connections {
-  /** A request on it is in work. False, and nothing is held: it has as many of them as one may have. */
-  begin(socket: Socket): boolean;
+  /** A request on it is in work. */
+  begin(socket: Socket): void;
   /** One of its requests is answered, or over. */
   end(socket: Socket): void;
 }
@@ -13,7 +13,7 @@ export interface Connections {
  * Bounds the connections of a server: past `max` the one that was longest without a request in work is closed, so that
  * a flood of idle ones keeps nobody out. Where all have work in them it is the new one.
  */
-export function boundConnections(server: Server, max: number, maxPipelined: number): Connections {
+export function boundConnections(server: Server, max: number): Connections {
   // In the order in which they were last used. Both together hold at most `max` entries.
   const idle = new Set<Socket>();
   const busy = new Map<Socket, number>();
@@ -38,13 +38,8 @@ export function boundConnections(server: Server, max: number, maxPipelined: numb
 
   return {
     begin: (socket) => {
-      const count = busy.get(socket) ?? 0;
-      if (count >= maxPipelined) {
-        return false;
-      }
       idle.delete(socket);
-      busy.set(socket, count + 1);
-      return true;
+      busy.set(socket, (busy.get(socket) ?? 0) + 1);
     },
     end: (socket) => {
       const count = busy.get(socket) ?? 0;

@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { problem } from '../contract/problem.ts';
 import type { Connections } from './connections.ts';
 import type { AppDeps } from './deps.ts';
 import { bodyIsComing, endEarly } from './early-answer.ts';
-import { ProblemError } from './errors.ts';
 import { STOPPING } from './stopping.ts';
 
 /** Holds the connection, and the service's stopping, until the answer is out or nobody is there to take it. */
@@ -14,18 +12,7 @@ export function keepInWork(
   connections: Connections,
 ): void {
   const { socket } = http.raw;
-  if (!connections.begin(socket)) {
-    reply.header('connection', 'close');
-    throw new ProblemError(
-      problem(
-        'overloaded',
-        `Send at most ${deps.limits.pipelined} requests before their answers on a connection.`,
-        {
-          retryAfterSeconds: 1,
-        },
-      ),
-    );
-  }
+  connections.begin(socket);
   const release = deps.drain.hold();
   const stop = (): void => {
     if (bodyIsComing(http.raw) && !reply.raw.headersSent) {

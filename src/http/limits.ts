@@ -5,7 +5,7 @@
 export interface HttpLimits {
   /** Connections at a time. At the bound the one that was longest without a request in work is closed. */
   readonly connections: number;
-  /** Requests in work on one connection (pipelining). At the bound the next one is 503 and ends the connection. */
+  /** Requests on one connection before their answers (pipelining). Past it the next is 503 and ends the connection. */
   readonly pipelined: number;
   /** Request line and header fields together, in bytes; past it 431. */
   readonly headerBytes: number;

@@ -24,7 +24,7 @@ export function listenerOptions(limits: HttpLimits) {
   };
 }
 
-/** What can only be told to the listener once it is there. Returns the count of a connection's answers. */
+/** What can only be told to the listener once it is there. Returns the counts of a connection's answers. */
 export function limitListener(app: FastifyInstance, limits: HttpLimits): UnsentAnswers {
   const server: Server & { httpAllowHalfOpen?: boolean } = app.server;
   // Not by number: past a number node drops further fields silently, and the authorization may be among them.

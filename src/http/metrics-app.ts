@@ -18,7 +18,7 @@ export function buildMetricsApp(deps: MetricsDeps): FastifyInstance {
   const limits = { ...HTTP_LIMITS, connections: MAX_CONNECTIONS, requestMs: 10_000, headersMs: 10_000 };
   const app = Fastify({ logger: false, bodyLimit: 1024, ...listenerOptions(limits) });
   limitListener(app, limits);
-  boundConnections(app.server, limits.connections, limits.pipelined);
+  boundConnections(app.server, limits.connections);
   app.get('/metrics', async (_http, reply) => {
     await deps.refresh();
     return reply.header('content-type', deps.contentType).send(await deps.text());

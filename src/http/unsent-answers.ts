@@ -4,18 +4,23 @@ import type { Socket } from 'node:net';
 /** What node itself sets where a connection closes under its answer: whoever waits for the end later looks there. */
 type Closable = ServerResponse & { _closed?: boolean };
 
-/** How many requests on a connection have no answer yet, or one that is not out. */
-export type UnsentAnswers = (socket: Socket) => number;
+/** Counts of answers that are still to be made, or not out. */
+export interface UnsentAnswers {
+  on(socket: Socket): number;
+  /** Those that were before this one on its connection when its request came. */
+  ahead(answer: ServerResponse): number;
+}
 
 /**
  * Closes the answers that a connection leaves behind. Node tells `close` only of the one that has the connection: a
  * request that came before an earlier one was answered (pipelining) would never learn that its client is gone, and
  * what it holds until then (its tenant's place, its bytes, the service's stopping) would be held for ever.
- * Returns the count of a connection's answers.
+ * Returns the counts of a connection's answers.
  */
 export function closeUnsentAnswers(server: Server): UnsentAnswers {
   // As many as node itself keeps for a connection, which stops reading when too much waits to be sent.
   const open = new WeakMap<Socket, Set<Closable>>();
+  const ahead = new WeakMap<ServerResponse, number>();
 
   server.on('connection', (socket: Socket) => {
     const answers = new Set<Closable>();
@@ -33,8 +38,12 @@ export function closeUnsentAnswers(server: Server): UnsentAnswers {
   });
   server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
     const answers = open.get(socket);
+    ahead.set(answer, answers?.size ?? 0);
     answers?.add(answer);
     answer.once('close', () => answers?.delete(answer));
   });
-  return (socket) => open.get(socket)?.size ?? 0;
+  return {
+    on: (socket) => open.get(socket)?.size ?? 0,
+    ahead: (answer) => ahead.get(answer) ?? 0,
+  };
 }

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import swagger from '@fastify/swagger';
+import Fastify from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { generatedFiles } from '../../docs/generate.ts';
 import { FAILURES } from '../../src/contract/failure.ts';
+import { descriptionRoutes } from '../../src/http/routes/openapi.get.ts';
 import { SERVED_ROUTES } from '../../src/http/served-routes.ts';
 import { startTestService, type TestService } from '../fakes/service.ts';
 
@@ -67,6 +70,22 @@ it('shows a readable page without asking another host', async () => {
   expect(loaded.statusCode).toBe(200);
   expect(loaded.headers['content-type']).toContain('javascript');
   expect(loaded.rawPayload.byteLength).toBeGreaterThan(1_000_000);
+});
+
+it('makes each of them once, as nobody needs a key to ask for thousands', async () => {
+  const app = Fastify();
+  const sent: unknown[] = [];
+  app.addHook('onSend', async (_http, _reply, payload) => void sent.push(payload));
+  await app.register(swagger);
+  await descriptionRoutes(app);
+  for (const url of ['/openapi.json', '/openapi.yaml', '/docs/', '/docs/js/scalar.js']) {
+    await app.inject({ url });
+    await app.inject({ url });
+    const [first, second] = sent.splice(0);
+    expect(Buffer.isBuffer(first), url).toBe(true);
+    expect(second, url).toBe(first);
+  }
+  await app.close();
 });
 
 it('leads to the page, and has no others beside it', async () => {

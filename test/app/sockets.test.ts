@@ -460,6 +460,14 @@ describe('many connections', () => {
   });
 });
 
+describe('a connection without a key', () => {
+  it('has no more requests before their answers either, and is closed after them', async () => {
+    await within({ pipelined: 2 });
+    const answer = await raw(health().repeat(5));
+    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 503']);
+  });
+});
+
 describe('a caller who hangs up', () => {
   it('has the run ended, and it counts', async () => {
     await expect.poll(async () => (await service.get('/v1/usage')).json.open_permits, POLL).toBe(0);
