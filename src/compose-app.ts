@@ -100,7 +100,7 @@ export async function composeApp(
   const stopping = new AbortController();
   // One listener a request in work, which connections and bytes bound; node warns of a leak from eleven on.
   setMaxListeners(0, stopping.signal);
-  const ready = readyOf(sandbox, meter, observer);
+  const ready = readyOf(sandbox, meter, clock, observer);
   const step = { pack, model, admission, cache, sandbox, meter, checker, clock, observer, bounds };
   const app = await buildApp({
     step: createStep(step),
