@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EngineError } from '../../../src/sandbox/engine-call.ts';
 import { Fleet } from '../../../src/sandbox/fleet.ts';
 import { FakeEngine } from '../../fakes/fake-engine.ts';
@@ -58,6 +58,76 @@ describe('the containers of an instance', () => {
     expect(engine.count('remove')).toBe(1);
   });
 
+  test('give a place back that was never used', () => {
+    const { fleet, freed } = fleetWith(new FakeEngine());
+    const place = fleet.reserve();
+    place.cancel();
+    place.cancel();
+    expect([fleet.size, freed()]).toEqual([0, 1]);
+  });
+});
+
+describe('the containers of an instance whose engine is slow, away or unwilling', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('keep their place while the engine is slow at a removal that has been cut off here', async () => {
+    const engine = new FakeEngine();
+    const removedAt = Date.now() + 3000;
+    let cutOff = false;
+    engine.faults.remove = () => {
+      if (!cutOff) {
+        cutOff = true;
+        throw new EngineError('timeout', 'the engine did not answer');
+      }
+      if (Date.now() < removedAt) {
+        throw new EngineError('refused', 'removal of container c1 is already in progress', 409);
+      }
+    };
+    const { fleet, observer } = fleetWith(engine);
+    fleet.reserve().created('c1');
+    const retired = fleet.retire('c1');
+    await vi.advanceTimersByTimeAsync(2500);
+    expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await retired;
+    expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
+  });
+
+  test('keep their place and are asked for again for as long as the engine is away', async () => {
+    const engine = new FakeEngine();
+    engine.faults.remove = () => {
+      throw new EngineError('unreachable', 'connect ENOENT');
+    };
+    const { fleet, observer } = fleetWith(engine);
+    fleet.reserve().created('c1');
+    const retired = fleet.retire('c1');
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
+    expect(engine.count('remove')).toBeGreaterThan(100);
+    delete engine.faults.remove;
+    await vi.advanceTimersByTimeAsync(4000);
+    await retired;
+    expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
+  });
+
+  test('are given up at the end of all if the engine is away then', async () => {
+    const engine = new FakeEngine();
+    engine.faults.remove = () => {
+      throw new EngineError('unreachable', 'connect ENOENT');
+    };
+    const { fleet, observer } = fleetWith(engine);
+    fleet.reserve().created('c1');
+    const ended = fleet.retireAll();
+    await vi.advanceTimersByTimeAsync(10_000);
+    await ended;
+    expect([fleet.size, observer.removalFailures]).toEqual([0, 1]);
+  });
+
   test('that cannot be removed are counted and left to the reaper', async () => {
     const engine = new FakeEngine();
     engine.faults.remove = () => {
@@ -65,84 +135,10 @@ describe('the containers of an instance', () => {
     };
     const { fleet, observer, freed } = fleetWith(engine);
     fleet.reserve().created('c1');
-    await fleet.retire('c1');
+    const retired = fleet.retire('c1');
+    await vi.advanceTimersByTimeAsync(10_000);
+    await retired;
     expect([observer.removalFailures, fleet.size, freed()]).toEqual([1, 0, 1]);
     expect(engine.count('remove')).toBeGreaterThan(3);
-  });
-
-  test('keep their place while the engine is slow at a removal that has been cut off here', async () => {
-    vi.useFakeTimers();
-    try {
-      const engine = new FakeEngine();
-      const removedAt = Date.now() + 3000;
-      let cutOff = false;
-      engine.faults.remove = () => {
-        if (!cutOff) {
-          cutOff = true;
-          throw new EngineError('timeout', 'the engine did not answer');
-        }
-        if (Date.now() < removedAt) {
-          throw new EngineError('refused', 'removal of container c1 is already in progress', 409);
-        }
-      };
-      const { fleet, observer } = fleetWith(engine);
-      fleet.reserve().created('c1');
-      const retired = fleet.retire('c1');
-      await vi.advanceTimersByTimeAsync(2500);
-      expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
-      await vi.advanceTimersByTimeAsync(10_000);
-      await retired;
-      expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('keep their place and are asked for again for as long as the engine is away', async () => {
-    vi.useFakeTimers();
-    try {
-      const engine = new FakeEngine();
-      engine.faults.remove = () => {
-        throw new EngineError('unreachable', 'connect ENOENT');
-      };
-      const { fleet, observer } = fleetWith(engine);
-      fleet.reserve().created('c1');
-      const retired = fleet.retire('c1');
-      await vi.advanceTimersByTimeAsync(600_000);
-      expect([fleet.size, observer.removalFailures]).toEqual([1, 0]);
-      expect(engine.count('remove')).toBeGreaterThan(100);
-      delete engine.faults.remove;
-      await vi.advanceTimersByTimeAsync(4000);
-      await retired;
-      expect([fleet.size, observer.removalFailures]).toEqual([0, 0]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('are given up at the end of all if the engine is away then', async () => {
-    vi.useFakeTimers();
-    try {
-      const engine = new FakeEngine();
-      engine.faults.remove = () => {
-        throw new EngineError('unreachable', 'connect ENOENT');
-      };
-      const { fleet, observer } = fleetWith(engine);
-      fleet.reserve().created('c1');
-      const ended = fleet.retireAll();
-      await vi.advanceTimersByTimeAsync(10_000);
-      await ended;
-      expect([fleet.size, observer.removalFailures]).toEqual([0, 1]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test('give a place back that was never used', () => {
-    const { fleet, freed } = fleetWith(new FakeEngine());
-    const place = fleet.reserve();
-    place.cancel();
-    place.cancel();
-    expect([fleet.size, freed()]).toEqual([0, 1]);
   });
 });
