@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
+import { processesWith } from '../fakes/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -22,20 +23,6 @@ it('shows three steps, their outcomes and the usage, in plain text in a pipe', a
   expect(stdout).toMatch(/^failure +exception: ZeroDivisionError, line 7$/m);
   expect(stdout).toMatch(/^compute_runs +\{"used":2,"limit":1000,"remaining":998\}$/m);
 });
-
-/** Processes that were given this folder in their environment. */
-function processesWith(folder: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(folder);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
 
 it.each([
   ['npm is told to end', 'SIGTERM', 1],
