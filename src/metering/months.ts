@@ -11,3 +11,8 @@ export function monthEnd(month: string): Date {
   const [year, index] = month.split('-').map(Number) as [number, number];
   return new Date(Date.UTC(year, index, 1));
 }
+
+/** When a month's quota resets, as RFC 3339 without fractions. */
+export function resetsAt(month: string): string {
+  return monthEnd(month).toISOString().replace('.000Z', 'Z');
+}

@@ -1,14 +1,14 @@
 import { type Problem, problem } from '../contract/problem.ts';
-import { monthEnd } from './months.ts';
+import { resetsAt } from './months.ts';
 import type { QuotaRefusal } from './quota.ts';
 
 /** The 429 of a refusal: which meter, how much of it is used, its limit, both meters, and when to come back. */
 export function quotaProblem(refusal: QuotaRefusal): Problem {
   const { code, meter, used, limit, month, openPermits, retryAfterSeconds, state, quotas } = refusal;
-  const resetsAt = monthEnd(month).toISOString();
+  const resets_at = resetsAt(month);
   const detail =
     code === 'quota_exceeded'
-      ? `${meter}: ${used} of ${limit} are used in ${month}. Ask for a higher quota, or wait until ${resetsAt}.`
+      ? `${meter}: ${used} of ${limit} are used in ${month}. Ask for a higher quota, or wait until ${resets_at}.`
       : `${meter}: ${used} of ${limit} are used in ${month} and ${openPermits} open runs hold the rest. Try again.`;
   return problem(code, detail, {
     retryAfterSeconds,
@@ -18,12 +18,12 @@ export function quotaProblem(refusal: QuotaRefusal): Problem {
       limit,
       open_permits: openPermits,
       month,
-      resets_at: resetsAt,
+      resets_at,
       quota: {
         month,
         compute_runs: { used: state.usedRuns, limit: quotas.computeRuns },
         compute_seconds: { used: state.usedSeconds, limit: quotas.computeSeconds },
-        resets_at: resetsAt.replace('.000Z', 'Z'),
+        resets_at,
       },
     },
   });

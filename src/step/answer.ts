@@ -1,7 +1,7 @@
 import type { Computation, Failure, Quota, SandboxUsage, Timings } from '../contract/computation.ts';
 import { FAILURES, type FailureCode } from '../contract/failure.ts';
 import type { Tenant } from '../contract/tenant.ts';
-import { monthEnd } from '../metering/months.ts';
+import { resetsAt } from '../metering/months.ts';
 import type { UsedInMonth } from '../metering/permit.ts';
 import type { Prompt } from '../prompt/render.ts';
 import type { RunReport, RunUsage } from '../sandbox/port.ts';
@@ -87,9 +87,4 @@ export function quotaOf(tenant: Tenant, usage: UsedInMonth & { readonly month: s
     compute_seconds: { used: usage.computeSeconds, limit: tenant.quotas.compute_seconds },
     resets_at: resetsAt(usage.month),
   };
-}
-
-/** When a month's quota resets, as RFC 3339 without fractions. */
-export function resetsAt(month: string): string {
-  return monthEnd(month).toISOString().replace('.000Z', 'Z');
 }

@@ -164,7 +164,7 @@ describe.each(STORES)('on %s', (kind) => {
     expect(refused).toMatchObject({
       kind: 'problem',
       code: 'quota_exceeded',
-      extra: { meter: 'compute_seconds', used: 10, limit: 5, resets_at: '2026-12-01T00:00:00.000Z' },
+      extra: { meter: 'compute_seconds', used: 10, limit: 5, resets_at: '2026-12-01T00:00:00Z' },
     });
     expect(await meter.check('acme', quotas)).toMatchObject({ code: 'quota_exceeded' });
   });
