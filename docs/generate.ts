@@ -6,6 +6,7 @@ import { ruleTable } from '../src/admission/rules/rule-table.ts';
 import { settingsTable } from '../src/config.ts';
 import { FAILURES } from '../src/contract/failure.ts';
 import { PROBLEMS } from '../src/contract/problem.ts';
+import { MODEL_FAILURE_REASONS } from '../src/model/failure.ts';
 import { startTestService } from '../test/fakes/service.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -37,6 +38,9 @@ function errors(): string {
     ([code, { message, counts, retryable }]) =>
       `| \`${code}\` | ${message} | ${counts ? 'yes' : 'no'} | ${again(counts, retryable)} |`,
   );
+  const reasons = Object.entries(MODEL_FAILURE_REASONS).map(
+    ([reason, text]) => `| \`${reason}\` | ${text} |`,
+  );
   return `${NOTICE}
 
 # Errors
@@ -55,6 +59,14 @@ ${failures.join('\n')}
 ## Problems
 
 ${problems.join('\n\n')}
+
+## Why a model gave no function
+
+\`reason\` of a \`model_failed\` or \`model_timeout\` problem, and the first word of \`cause\` in the log:
+
+| reason | what happened |
+| --- | --- |
+${reasons.join('\n')}
 `;
 }
 

@@ -283,7 +283,9 @@ export function loadConfig(env: Environment = process.env): Config | ConfigFault
   const faults: string[] = [];
   const config = readSettings(Object.keys(SETTINGS) as Name[], env, faults);
   if (config.TENANTS_FILE === null) {
-    faults.push('TENANTS_FILE is required: make one with `compute-step key create --tenant <name>`');
+    faults.push(
+      'TENANTS_FILE is required: {"tenants": […]} with entries as `compute-step key create` prints them',
+    );
   }
   return faults.length > 0 ? { kind: 'faults', faults } : (Object.freeze(config) as unknown as Config);
 }

@@ -8,6 +8,7 @@ import { generatedFiles } from '../../docs/generate.ts';
 import { FAILURES } from '../../src/contract/failure.ts';
 import { descriptionRoutes } from '../../src/http/routes/openapi.get.ts';
 import { SERVED_ROUTES } from '../../src/http/served-routes.ts';
+import { MODEL_FAILURE_REASONS } from '../../src/model/failure.ts';
 import { startTestService, type TestService } from '../fakes/service.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -28,6 +29,13 @@ it('says of every failure that counted what trying it again takes', async () => 
   for (const [code, { counts, retryable }] of Object.entries(FAILURES)) {
     const [row = ''] = errors.split('\n').filter((line) => line.startsWith(`| \`${code}\` |`));
     expect(row.includes('with a new `Idempotency-Key`'), code).toBe(counts && retryable);
+  }
+});
+
+it('says what each reason of a failed model means', async () => {
+  const errors = (await generatedFiles())['docs/errors.md'] ?? '';
+  for (const [reason, text] of Object.entries(MODEL_FAILURE_REASONS)) {
+    expect(errors).toContain(`| \`${reason}\` | ${text} |`);
   }
 });
 

@@ -116,6 +116,8 @@ describe('settings', () => {
         .sort(),
     ).toEqual(['HOST', 'MODEL_SIGNING_SECRET', 'PORT', 'TENANTS_FILE']);
     expect(all).not.toContain('hunter2');
+    // It says what the file holds: the command alone makes none.
+    expect(all).toContain('{"tenants": […]} with entries as `compute-step key create` prints them');
   });
 
   it('read secrets from files, once', () => {
