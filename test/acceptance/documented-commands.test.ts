@@ -35,6 +35,7 @@ const COMMANDS: Readonly<Record<string, readonly Documented[]>> = {
     { command: 'npm run build && npm run image' },
     { command: 'npx compute-step key create --tenant acme --runs 1000', prints: /cs_[\w-]{43}/ },
     { command: 'TENANTS_FILE=./tenants.json MODEL_WEBHOOK_URL=https://models.example.com', up: SERVING },
+    { command: 'mkdir -p /run/compute-step' },
     {
       command: 'SANDBOXD_SOCKET=/run/compute-step/sandboxd.sock npx compute-step sandboxd',
       up: /"listening"/,
@@ -156,7 +157,6 @@ describe('every command of the pages, in a scratch copy, beside the built servic
       cpSync(join(ROOT, part), join(scratch, part), { recursive: true });
     }
     symlinkSync(join(ROOT, 'node_modules'), join(scratch, 'node_modules'), 'dir');
-    mkdirSync(join(scratch, 'run'));
     const { entry } = createKey('acme', 1000, null);
     writeFileSync(join(scratch, 'tenants.json'), JSON.stringify({ tenants: [entry] }));
     const script = pages.find(({ path }) => path === 'docs/scripted-model.md');

@@ -182,6 +182,12 @@ describe('the API', () => {
     expect((await deployment.call('/metrics')).status).toBe(404);
     expect(await inspect('api', '.NetworkSettings.Ports')).toMatchObject({ '9464/tcp': null });
   });
+
+  it('tells counts and metrics to whoever operates it', async () => {
+    const told = await deployment.run(readmeCommand('Counts and metrics', 'usage export'));
+    expect(told).toContain('"tenant": "acme"');
+    expect(told).toMatch(/^compute_step_ready\{check="engine"\} 1$/m);
+  });
 });
 
 describe('sandboxd', () => {
