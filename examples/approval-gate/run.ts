@@ -17,7 +17,7 @@ const STEP: Step = {
 };
 
 const { COMPUTE_STEP_URL: url = 'http://127.0.0.1:8080', COMPUTE_STEP_KEY: key } = process.env;
-if (key === undefined) {
+if (!key) {
   console.error(
     'Set COMPUTE_STEP_KEY to an API key (and COMPUTE_STEP_URL, if it is not http://127.0.0.1:8080).',
   );

@@ -12,7 +12,7 @@ const {
   PLAN_ID: planId = `plan-${Date.now()}`,
 } = process.env;
 
-if (apiKey === undefined || url === undefined) {
+if (!apiKey || !url) {
   console.error(
     'Set COMPUTE_STEP_KEY to an API key, and MODEL_URL to a Chat Completions endpoint (MODEL_NAME, MODEL_KEY).',
   );

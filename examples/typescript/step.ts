@@ -49,7 +49,8 @@ async function main(key: string): Promise<number> {
   return answer.state === 'succeeded' ? 0 : 1;
 }
 
-if (apiKey === undefined) {
+// An empty variable is no key either.
+if (!apiKey) {
   console.error('Set COMPUTE_STEP_KEY to an API key (compute-step key create).');
   process.exitCode = 2;
 } else {

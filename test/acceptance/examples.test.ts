@@ -101,8 +101,10 @@ describe.each([
     const wrong = await run(program, args, { COMPUTE_STEP_KEY: 'cs_wrong' });
     expect([wrong.code, wrong.stdout + wrong.stderr]).toEqual([1, expect.stringContaining('unauthorized')]);
     if (example !== 'curl') expect(oneLine(wrong.stderr)).toBe(true);
-    const none = await run(program, args, { COMPUTE_STEP_KEY: undefined });
-    expect([none.code, none.stdout, oneLine(none.stderr)]).toEqual([2, '', true]);
+    for (const key of [undefined, '']) {
+      const none = await run(program, args, { COMPUTE_STEP_KEY: key });
+      expect([none.code, none.stdout, oneLine(none.stderr)]).toEqual([2, '', true]);
+    }
   });
 });
 
@@ -119,8 +121,10 @@ describe('the approval gate', () => {
   });
 
   it('says in one line what is wrong: no key, a wrong one, nobody to ask', async () => {
-    const none = await gate(['--yes'], { COMPUTE_STEP_KEY: undefined });
-    expect([none.code, oneLine(none.stderr)]).toEqual([2, true]);
+    for (const key of [undefined, '']) {
+      const none = await gate(['--yes'], { COMPUTE_STEP_KEY: key });
+      expect([none.code, oneLine(none.stderr)]).toEqual([2, true]);
+    }
     const wrong = await gate(['--yes'], { COMPUTE_STEP_KEY: 'cs_wrong' });
     expect([wrong.code, oneLine(wrong.stderr)]).toEqual([1, true]);
     expect(wrong.stderr).toContain('unauthorized');
@@ -179,8 +183,10 @@ def compute(data):
   });
 
   it('says in one line what it lacks, and what went wrong', async () => {
-    const none = await run(TSX, ['examples/plan-runner/run.ts'], { MODEL_URL: undefined });
-    expect([none.code, oneLine(none.stderr)]).toEqual([2, true]);
+    for (const lacking of [{ MODEL_URL: undefined }, { MODEL_URL: model.url, COMPUTE_STEP_KEY: '' }]) {
+      const none = await run(TSX, ['examples/plan-runner/run.ts'], lacking);
+      expect([none.code, oneLine(none.stderr)]).toEqual([2, true]);
+    }
     const wrong = await run(TSX, ['examples/plan-runner/run.ts'], {
       MODEL_URL: model.url,
       COMPUTE_STEP_KEY: 'cs_wrong',
