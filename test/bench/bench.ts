@@ -4,7 +4,7 @@ import Docker from 'dockerode';
 import { BUILT_IN_PACK_DIR, loadPack } from '../../src/prompt/pack.ts';
 import { sandboxImageTag } from '../../src/sandbox/image.ts';
 import { type BuiltService, startBuiltService } from '../fakes/running-service.ts';
-import { closedLoop, oneByOne, type Samples, timed } from './measure.ts';
+import { closedLoop, oneByOne, percentile, type Samples, timed } from './measure.ts';
 import { barePython, dockerRun, freshContainer, records } from './peers.ts';
 import { report } from './report.ts';
 import { stepsOf } from './steps.ts';
@@ -169,14 +169,16 @@ async function blockedMs(built: BuiltService): Promise<number> {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1]) * 1000 - 10;
 }
 
-/** Memory of one of the containers that wait, by the engine. */
+/** Memory of a container that waits, by the engine: of all that do the median, as the kernel counts in batches. */
 async function waitingContainerMb(docker: Docker): Promise<number> {
-  const [first] = await docker.listContainers({ filters: { label: ['compute-step=1'] } });
-  if (first === undefined) {
-    return Number.NaN;
-  }
-  const stats = await docker.getContainer(first.Id).stats({ stream: false });
-  return stats.memory_stats.usage / 1024 ** 2;
+  // One that was just started, or is being, has pages that are given back when it waits.
+  await pause(3000);
+  const waiting = await docker.listContainers({ filters: { label: ['compute-step=1'] } });
+  const stats = await Promise.all(waiting.map(({ Id }) => docker.getContainer(Id).stats({ stream: false })));
+  return percentile(
+    stats.map(({ memory_stats }) => memory_stats.usage / 1024 ** 2),
+    0.5,
+  );
 }
 
 function pause(ms: number): Promise<void> {
