@@ -15,10 +15,10 @@ export type Ending = {
   readonly outputBytes: number;
   readonly exitCode: number | null;
   /**
-   * What the engine measured, where the run was ended by us. One that answers is gone within a millisecond, and of a
-   * container that has ended the engine tells nothing; one kept alive to be asked about would hold up its answer by the
-   * 6 ms that asking takes at the least (Docker 20.10; a second where another reading is under way), as long as a small
-   * run. So an answer has the harness's own reading.
+   * What the engine measured, where the run was ended by us. One that answers is gone within some 30 ms, and of a
+   * container that has ended the engine tells nothing; to ask about it first would hold up its answer by the 6 ms that
+   * asking takes at the least (Docker 20.10; a second where another reading is under way), as long as a small run. So an
+   * answer has the harness's own reading.
    */
   readonly measured: MeasuredUsage | null;
 } & (
@@ -26,7 +26,7 @@ export type Ending = {
   | { readonly kind: 'killed'; readonly reason: KillReason }
 );
 
-/** A harness that has answered exits at once: one that has not within this time did not write that answer. */
+/** A harness that has answered exits within some 30 ms: one that has not by then did not write that answer. */
 export const EXIT_GRACE_MS = 800;
 
 /** A look at a run's usage before its end, for which it may go on so much longer; past it there is none. */

@@ -136,6 +136,28 @@ describe('the job', () => {
     expect((await runJob(body('return 1'))).header).not.toHaveProperty('seal');
   });
 
+  test.each([
+    ['stays a moment after an answer that its seal confirms', { seal: 'f00d' }, 'lingers 0.03'],
+    ['ends at once after one that its exit confirms', {}, ''],
+  ])('%s', async (_name, options, said) => {
+    // Its pause, told instead of made; the descriptor is as it was before the harness took it.
+    const python = [
+      'import posix, sys, time',
+      'out, write = posix.dup(1), posix.write',
+      'time.sleep = lambda seconds: write(out, f"lingers {seconds}".encode())',
+      'sys.path.insert(0, "/usr/lib")',
+      'import harness',
+      'harness.main()',
+    ].join('\n');
+    const container = await startContainer({ python });
+    container.write(setupFrame());
+    container.write(jobFrame(body('return 1'), 'null', options));
+    const { exitCode, frames, rest } = await container.ended();
+    expect(exitCode).toBe(0);
+    expect(readAnswer(frames[1]).result).toBe('1');
+    expect(rest.toString()).toBe(said);
+  });
+
   test('gets numbers exactly and gives them back exactly', async () => {
     const long = '9'.repeat(6000);
     const answer = await runJob(body('return [data, data[0] + 1, 2 ** 200]'), `[${long},0.1,1e308]`);
