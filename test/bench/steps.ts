@@ -5,16 +5,15 @@ import type { BuiltService } from '../fakes/running-service.ts';
  * Posts bodies to `/v1/compute/run` over one kept connection, by node's own client: a heavier one would be measured with
  * the service. Throws where the answer is another than expected.
  */
-export function stepsOf(built: BuiltService, expected: 200 | 503 = 200): (body: string) => Promise<void> {
+export function stepsOf(built: BuiltService, expected: 200 | 503 = 200): (body: Buffer) => Promise<void> {
   const agent = new Agent({ keepAlive: true });
   const url = new URL('/v1/compute/run', built.service.api);
   return (body) =>
     new Promise((resolve, reject) => {
-      const bytes = Buffer.from(body);
       const headers = {
         authorization: `Bearer ${built.key}`,
         'content-type': 'application/json',
-        'content-length': bytes.byteLength,
+        'content-length': body.byteLength,
       };
       const sent = request(url, { agent, method: 'POST', headers }, (answer) => {
         const pieces: Buffer[] = [];
@@ -28,6 +27,6 @@ export function stepsOf(built: BuiltService, expected: 200 | 503 = 200): (body: 
         });
       });
       sent.on('error', reject);
-      sent.end(bytes);
+      sent.end(body);
     });
 }
