@@ -87,7 +87,8 @@ async function main(): Promise<void> {
     const args = { NODE_IMAGE: base, VERSION: version };
     await dockerBuild(docker, { context, dockerfile: 'deploy/Dockerfile', tag, args });
   } finally {
-    await removeStages(docker);
+    // Neither hides why the build failed, nor leaves the folder.
+    await removeStages(docker).catch(() => undefined);
     rmSync(context, { recursive: true, force: true });
   }
 }

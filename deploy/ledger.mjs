@@ -36,7 +36,27 @@ function check(file) {
 }
 
 function remove(file) {
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) rmSync(name, { force: true });
+  rmSync(file, { force: true });
+  removeLog(file);
+}
+
+function removeLog(file) {
+  for (const name of [`${file}-wal`, `${file}-shm`]) rmSync(name, { force: true });
+}
+
+/** Takes what is in the log into the file, so that the file is whole without it. */
+function settleLog(file) {
+  if (!existsSync(file)) return;
+  try {
+    const database = new Database(file, { timeout: BUSY_MS });
+    try {
+      database.exec('pragma wal_checkpoint(truncate)');
+    } finally {
+      database.close();
+    }
+  } catch {
+    // A ledger that cannot be read is what a backup is for.
+  }
 }
 
 /** A service that lives holds a lock in this folder; see src/metering/instance-locks.ts. */
@@ -82,7 +102,9 @@ async function restore(ledger) {
   try {
     await pipeline(process.stdin, createWriteStream(copy, { flush: true }));
     check(copy);
-    remove(ledger);
+    // The log goes first, as it must not meet another file; the file is replaced at once, so that there always is one.
+    settleLog(ledger);
+    removeLog(ledger);
     renameSync(copy, ledger);
   } finally {
     remove(copy);

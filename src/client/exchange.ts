@@ -1,6 +1,7 @@
 import { createEventReader, type ProgressEvent } from './events.ts';
 import type { Operation } from './operations.ts';
 import { ComputeStepConnectionError, parsed } from './problem.ts';
+import { LONGEST_TIMER_MS } from './retries.ts';
 
 /** What every exchange of a client shares. */
 export interface Connection {
@@ -54,10 +55,13 @@ export async function exchange(connection: Connection, outgoing: Outgoing): Prom
       throw error;
     }
   };
-  const timer = setTimeout(() => {
-    late = true;
-    hangUp();
-  }, outgoing.timeoutMs);
+  const timer = setTimeout(
+    () => {
+      late = true;
+      hangUp();
+    },
+    Math.min(outgoing.timeoutMs, LONGEST_TIMER_MS),
+  );
   try {
     const response = await connection.fetch(addressOf(connection.baseUrl, outgoing.path), {
       method: operation.method,

@@ -23,6 +23,8 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
+/** A timer takes no more and fires at once instead: 24 days, or what was meant as no limit. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
@@ -47,7 +49,7 @@ export async function withRetries<T>(
   const timer = setTimeout(
     () =>
       ending.abort(new ComputeStepConnectionError('timeout', `no answer within ${options.deadlineMs} ms`)),
-    options.deadlineMs,
+    Math.min(options.deadlineMs, LONGEST_TIMER_MS),
   );
   const attempt = { idempotencyKey: options.idempotencyKey ?? randomKey(), signal: ending.signal };
   try {

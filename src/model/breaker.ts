@@ -1,5 +1,7 @@
 /** A breaker's word before a request: go on, or stay away for so long. */
-export type BreakerState = { readonly open: false } | { readonly open: true; readonly retryAfterMs: number };
+export type BreakerState =
+  | { readonly open: false; readonly probe?: true }
+  | { readonly open: true; readonly retryAfterMs: number };
 
 interface Entry {
   failures: number;
@@ -21,14 +23,17 @@ const MAX_ENTRIES = 1_000;
 export class CircuitBreaker {
   readonly #entries = new Map<string, Entry>();
 
-  /** Asks before a step; an answer `open: false` must be followed by `succeeded`, `failed` or `released`. */
+  /**
+   * Asks before a step; an answer `open: false` must be followed by `succeeded` or `failed`, or by `released` with that
+   * answer.
+   */
   enter(key: string, nowMs: number): BreakerState {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.failures < FAILURES_TO_OPEN) return { open: false };
     if (nowMs < entry.openUntilMs) return { open: true, retryAfterMs: entry.openUntilMs - nowMs };
     if (entry.probing) return { open: true, retryAfterMs: OPEN_MS };
     entry.probing = true;
-    return { open: false };
+    return { open: false, probe: true };
   }
 
   succeeded(key: string): void {
@@ -49,8 +54,9 @@ export class CircuitBreaker {
   }
 
   /** The step ended without saying anything about the webhook: cancelled, out of time. */
-  released(key: string): void {
+  released(key: string, entered: BreakerState): void {
     const entry = this.#entries.get(key);
-    if (entry !== undefined) entry.probing = false;
+    // Not of a step that came before the breaker opened: another one is the probe.
+    if (entry !== undefined && 'probe' in entered) entry.probing = false;
   }
 }

@@ -66,10 +66,10 @@ export function createWebhookModel(options: WebhookModelOptions): Model {
       const ended = await tryUntil(prompt, target, context, deadline);
       if (ended.kind === 'answered') breaker.succeeded(key);
       else if (ended.kind === 'failed' && tellsOfTheWebhook(ended)) breaker.failed(key, nowMs());
-      else breaker.released(key);
       return judge(ended, target, deadline);
     } finally {
-      breaker.released(key);
+      // Without effect where the webhook has succeeded or failed.
+      breaker.released(key, state);
       deadline.clear();
     }
   }

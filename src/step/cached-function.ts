@@ -48,7 +48,10 @@ export async function cachedFunction(
   );
   // Work is begun at once or not at all: who does not lead it waits for another's.
   const waiting = leads ? null : trace.watch.began('model');
-  const joined = await joining;
+  const joined = await joining.catch((error: unknown) => {
+    waiting?.ended('internal_error');
+    throw error;
+  });
   waiting?.ended(waitOutcome(joined));
   if (joined.kind === 'left') {
     return problem(

@@ -82,6 +82,7 @@ export function unstartedProblem(report: UnstartedReport, fn: AdmittedFunction):
     case 'ledger_unavailable':
       return problem('ledger_unavailable', 'The run could not be recorded, so it was not started.', {
         retryAfterSeconds: 5,
+        extra: inHand(fn),
         cause,
       });
     case 'deadline_exceeded':

@@ -53,7 +53,10 @@ export async function writeFunction(
     const attempt = repairs.length + 1;
     const asking = watch.began('model', attempt);
     const context = { id, repairs, traceparent: asking.traceparent ?? traceparent };
-    const reply = await ask(ports, prompt, target, context, signal);
+    const reply = await ask(ports, prompt, target, context, signal).catch((error: unknown) => {
+      asking.ended('internal_error');
+      throw error;
+    });
     asking.ended(isProblem(reply) ? reply.code : isDraft(reply) ? 'ok' : 'no_function');
     if (isProblem(reply)) {
       return failed(reply);

@@ -20,7 +20,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { Clock } from '../clock.ts';
 import { traceContext } from '../contract/traceparent.ts';
-import type { StepWatch } from '../step/watch.ts';
+import { nullWatch, type StepWatch } from '../step/watch.ts';
 import { reportingExporter } from './reporting-exporter.ts';
 import { markAnswered, markFinished, markPhase, requestAttributes } from './span-fields.ts';
 import type { RequestSpan, TracedRequest, Tracing } from './tracing.ts';
@@ -156,6 +156,10 @@ function requestSpan(
   return {
     traceparent: traceparentOf(span),
     watch: (): StepWatch => {
+      if (answered) {
+        // Its caller hung up while the body was read: the span has ended.
+        return nullWatch;
+      }
       stepUnderWay = true;
       return {
         began: (phase, attempt) => {

@@ -173,14 +173,20 @@ describe('POST /v1/compute', () => {
     });
   });
 
-  it('gives the function back when the queue is full, so that the model need not be paid again', async () => {
-    service.sandbox.answer = () => ({ kind: 'notStarted', reason: 'overloaded', detail: 'x' });
-    const { status, json, headers } = await service.post('/v1/compute', body);
-    expect(status).toBe(503);
-    expect(headers['retry-after']).toBe('1');
-    expect(json).toMatchObject({ code: 'overloaded', function: { code: answer } });
-    expect(json.code_sha256).toMatch(/^[0-9a-f]{64}$/);
-  });
+  it.each([
+    ['overloaded', '1'],
+    ['ledger_unavailable', '5'],
+  ] as const)(
+    'gives the function back with %s, so that the model need not be paid again',
+    async (reason, seconds) => {
+      service.sandbox.answer = () => ({ kind: 'notStarted', reason, detail: 'x' });
+      const { status, json, headers } = await service.post('/v1/compute', body);
+      expect(status).toBe(503);
+      expect(headers['retry-after']).toBe(seconds);
+      expect(json).toMatchObject({ code: reason, function: { code: answer } });
+      expect(json.code_sha256).toMatch(/^[0-9a-f]{64}$/);
+    },
+  );
 
   it('shows code and detail only where they are asked for', async () => {
     service.sandbox.answer = () => returned('42', 'printed text');

@@ -543,3 +543,10 @@ describe('progress', () => {
 async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
+
+it('waits as long as it takes where its timeout is beyond what a timer takes', async () => {
+  answer = (_request, response) => {
+    setTimeout(() => response.writeHead(200, JSON_TYPE).end('{"status":"ok"}'), 50);
+  };
+  expect(await client.health({ timeoutMs: Number.POSITIVE_INFINITY })).toEqual({ status: 'ok' });
+});

@@ -49,6 +49,17 @@ describe('a call with retries', () => {
     }
   });
 
+  it('has all the time there is where its deadline is beyond what a timer takes', async () => {
+    for (const deadlineMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
+      const slow = async ({ signal }: Attempt) => {
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        signal.throwIfAborted();
+        return 'answer';
+      };
+      expect(await withRetries(slow, { deadlineMs })).toBe('answer');
+    }
+  });
+
   it('does not ask again for an answer that is kept for its key', async () => {
     const kept = problem('deadline_exceeded', null, true);
     const { outcome, attempts } = await tried([problem('deadline_exceeded'), kept]);

@@ -21,9 +21,14 @@ test('a success between failures starts the count again', () => {
 
 test('lets one probe through at a time, and opens again when it fails', () => {
   const breaker = failing(10);
-  expect(breaker.enter('a', 15_000).open).toBe(false);
+  const before = new CircuitBreaker().enter('a', 0);
+  const probe = breaker.enter('a', 15_000);
+  expect(probe.open).toBe(false);
   expect(breaker.enter('a', 15_000).open).toBe(true);
-  breaker.released('a');
+  // A step from before the breaker opened is over: the probe is still under way.
+  breaker.released('a', before);
+  expect(breaker.enter('a', 15_000).open).toBe(true);
+  breaker.released('a', probe);
   expect(breaker.enter('a', 15_000).open).toBe(false);
   breaker.failed('a', 15_000);
   expect(breaker.enter('a', 15_001)).toEqual({ open: true, retryAfterMs: 14_999 });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import type { StepPorts } from '../../../src/step/ports.ts';
 import { combineWatches, nullWatch, type StepWatch, watched } from '../../../src/step/watch.ts';
+import { type Commission, writeFunction } from '../../../src/step/write-function.ts';
 import { finishedStep } from '../telemetry/finished-step.ts';
 
 /** Writes down what it is told. */
@@ -77,5 +79,16 @@ test('a phase that throws has ended all the same', async () => {
     ['ended', 'prompt', 'internal_error'],
     ['began', 'prompt'],
     ['ended', 'prompt', 'invalid_request'],
+  ]);
+});
+
+test('a model that throws has ended too', async () => {
+  const { watch, told } = recorder();
+  const ports = { model: { ask: () => Promise.reject(new RangeError('x')) } } as unknown as StepPorts;
+  const asked = { id: 'x', traceparent: null, maxAttempts: 1, watch } as Commission;
+  await expect(writeFunction(ports, asked, new AbortController().signal)).rejects.toThrow(RangeError);
+  expect(told).toEqual([
+    ['began', 'model', 1],
+    ['ended', 'model', 'internal_error'],
   ]);
 });

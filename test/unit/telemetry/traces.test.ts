@@ -72,6 +72,18 @@ describe('traces', () => {
     });
   });
 
+  it('end once where the caller has hung up before the step began', async () => {
+    const to = await receiver();
+    const { tracing } = tracingTo(to.endpoint);
+    const span = tracing.begin(REQUEST, null);
+    span.answered(null);
+    const watch = span.watch();
+    watch.began('prompt').ended('ok');
+    watch.finished(finishedStep());
+    await tracing.close();
+    expect(to.spans().map(({ name }) => name)).toEqual(['POST /v1/compute']);
+  });
+
   it('go on from the trace of the caller, and give the model its own span as parent', async () => {
     const to = await receiver();
     const { tracing } = tracingTo(to.endpoint);
