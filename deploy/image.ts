@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import Docker from 'dockerode';
+import { dockerBuild } from '../sandbox-image/docker-build.ts';
 import { boundedCall } from '../src/sandbox/engine-call.ts';
-import { dockerBuild } from './docker-build.ts';
 import { nodeBase } from './node-base.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   try {
     stage(context, cpu);
     const args = { NODE_IMAGE: base, VERSION: version };
-    await dockerBuild(docker, { context, dockerfile: 'deploy/Dockerfile', tag, args });
+    await dockerBuild(docker, { context: ['-C', context, '.'], dockerfile: 'deploy/Dockerfile', tag, args });
   } finally {
     // Neither hides why the build failed, nor leaves the folder.
     await removeStages(docker).catch(() => undefined);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
 import { baseImage, hasImage, pull } from '../sandbox-image/base.ts';
-import { dockerBuild } from './docker-build.ts';
+import { dockerBuild } from '../sandbox-image/docker-build.ts';
 
 const NODE = 'node:24-trixie-slim';
 /** Our own name: an image under Node's would be taken for theirs. */
@@ -29,7 +29,7 @@ export async function nodeBase(docker: Docker): Promise<string> {
   try {
     writeFileSync(join(context, 'Dockerfile'), OWN_DOCKERFILE);
     const args = { BASE_IMAGE: await baseImage(docker) };
-    await dockerBuild(docker, { context, dockerfile: 'Dockerfile', tag: OWN_NODE, args });
+    await dockerBuild(docker, { context: ['-C', context, '.'], tag: OWN_NODE, args });
     return OWN_NODE;
   } finally {
     rmSync(context, { recursive: true, force: true });

@@ -127,7 +127,7 @@ function tenantsFinding(config: Config): Finding {
     return wrong(
       'tenants file',
       tenants.faults.join('; '),
-      'correct the file; compute-step key create prints an entry',
+      'correct the file, or who may read it; compute-step key create prints an entry',
     );
   }
   const count = tenants.list().length;

@@ -162,7 +162,10 @@ async function show(
   if (answer.state === 'failed') {
     field('failure', `${answer.failure?.code}: ${answer.failure?.exception}, line ${answer.failure?.line}`);
   }
-  field('metered', `${answer.metered.compute_runs} run, ${answer.metered.compute_seconds} s`);
+  field(
+    'metered',
+    `${answer.metered.compute_runs} compute_runs, ${answer.metered.compute_seconds} compute_seconds`,
+  );
   field(
     'timings',
     Object.entries(answer.timings_ms)

@@ -29,7 +29,8 @@ export function stepFields(step: FinishedStep): LogFields {
     ...(step.ruleId === null ? {} : { rule_id: text(step.ruleId) }),
     compute_runs: number(step.metered.computeRuns),
     compute_seconds: number(step.metered.computeSeconds),
-    function_source: text(step.functionSource),
+    // Of a step that came to no function there is none to tell the source of.
+    function_source: step.attempts === 0 && step.codeSha256 === '' ? '' : text(step.functionSource),
     attempts: number(step.attempts),
     prompt_pack_digest: digest(step.promptPackDigest),
     code_sha256: digest(step.codeSha256),

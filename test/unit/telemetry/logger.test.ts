@@ -79,6 +79,14 @@ describe('the log', () => {
     });
   });
 
+  test('names no source of a function where the step came to none', () => {
+    const { log, lines } = capture('info');
+    const none = { state: 'refused', outcome: 'quota_exceeded', codeSha256: '' } as const;
+    log.observer.stepFinished(finishedStep({ ...none, attempts: 0 }));
+    log.observer.stepFinished(finishedStep({ ...none, attempts: 1 }));
+    expect(lines()).toMatchObject([{ function_source: '' }, { function_source: 'model' }]);
+  });
+
   test('has no trace id where there is no trace', () => {
     const { log, lines } = capture('info');
     log.observer.stepFinished(finishedStep({ traceId: null }));
