@@ -32,6 +32,11 @@ export class Breaker {
     return this.#failures >= OPENS_AFTER && this.pauseMs > 0 ? this.#lastDetail : null;
   }
 
+  /** The last failure's text until something has started, else null; a few failures are chance, and none. */
+  get lastDetail(): string | null {
+    return this.#failures >= OPENS_AFTER ? this.#lastDetail : null;
+  }
+
   succeeded(): void {
     this.#failures = 0;
   }

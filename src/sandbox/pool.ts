@@ -72,9 +72,12 @@ export class ContainerPool {
     return this.#starting;
   }
 
-  /** Why nothing is being started at the moment, or null. */
+  /**
+   * Why containers do not start, or null. With a stock, which tries again and again, it holds until one has started: a
+   * pause that is over proves nothing. Without one only the next run can try.
+   */
   get fault(): string | null {
-    return this.#breaker.openDetail;
+    return this.#options.size > 0 ? this.#breaker.lastDetail : this.#breaker.openDetail;
   }
 
   take(signal: AbortSignal): Promise<ContainerTake> {

@@ -321,4 +321,35 @@ describe('a pool', () => {
     expect(launched.slice(2).every((container) => container.retired)).toBe(true);
     await eventually(() => fleet.size === 2, 'only the two taken ones are left');
   });
+
+  test('with a stock tells of its fault until a container has started, though a pause be over', async () => {
+    const { pool, observer, later, failWith, holdStarts } = poolOf(1, 4);
+    failWith(broken);
+    for (let failures = 1; failures <= 3; failures += 1) {
+      pool.refill();
+      await eventually(() => observer.starts.length === failures, 'a failed start');
+      later(60_000);
+    }
+    const release = holdStarts();
+    pool.refill();
+    expect([pool.starting, pool.fault]).toEqual([1, 'no such runtime']);
+    failWith(null);
+    release();
+    await eventually(() => pool.ready === 1, 'stock is full');
+    expect(pool.fault).toBeNull();
+    await pool.close();
+  });
+
+  test('without a stock tells of no fault once a pause is over, as only a run can try', async () => {
+    const { pool, observer, later, failWith } = poolOf(0, 4);
+    failWith(broken);
+    for (let failures = 1; failures <= 3; failures += 1) {
+      expect((await pool.take(open())).kind).toBe('unavailable');
+      expect(observer.starts.length).toBe(failures);
+    }
+    expect(pool.fault).toBe('no such runtime');
+    later(60_000);
+    expect(pool.fault).toBeNull();
+    await pool.close();
+  });
 });
