@@ -109,7 +109,11 @@ export const ComputationSchema = Type.Object(
     function: Type.Object(
       {
         source: Type.Union([Type.Literal('model'), Type.Literal('cache'), Type.Literal('caller')]),
-        code: Type.Optional(Type.String({ description: 'With `include: ["code"]`.' })),
+        code: Type.Optional(
+          Type.String({
+            description: 'With `include: ["code"]`, and where `sandbox_unavailable` left it to be run later.',
+          }),
+        ),
       },
       closed,
     ),

@@ -26,7 +26,9 @@ export function failure(code: FailureCode, more: Omit<Partial<Failure>, 'code'> 
 export function stepAnswer(request: StepRequest, trace: StepTrace, packDigest: string): StepAnswer {
   const { report, prompt } = trace;
   const detail = request.includeDetail ? detailOf(report) : null;
-  const shownCode = request.includeCode && trace.code !== null ? { code: trace.code } : {};
+  // A function that was paid for and could not be run is for the caller to run later, as with problems.
+  const isOwed = trace.failure?.code === 'sandbox_unavailable';
+  const shownCode = (request.includeCode || isOwed) && trace.code !== null ? { code: trace.code } : {};
   return {
     kind: 'answer',
     resultText: trace.resultText,

@@ -168,6 +168,8 @@ describe('POST /v1/compute', () => {
     expect(json).toMatchObject({
       state: 'failed',
       failure: { code: 'sandbox_unavailable', retryable: true },
+      // For /run, without paying the model again.
+      function: { source: 'model', code: answer },
       sandbox: null,
       metered: { compute_runs: 0, compute_seconds: 0 },
     });
