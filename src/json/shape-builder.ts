@@ -97,8 +97,15 @@ export class Field {
     this.words = keyWords(bytes);
     this.hash = hash;
     this.place = place;
-    this.plain = bytes.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);
+    this.plain = bytes.every(
+      (byte, at) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c && !isSurrogate(bytes, at),
+    );
   }
+}
+
+/** Whether the bytes of a surrogate begin at `at`: it can only have been escaped, as in UTF-8 it may not stand. */
+function isSurrogate(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0xed && (bytes[at + 1] as number) >= 0xa0;
 }
 
 function sameBytes(key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {

@@ -169,6 +169,17 @@ describe('UTF-8 in a string', () => {
     expect(codeOf(Buffer.concat([Buffer.from('{'), quoted(...bytes), Buffer.from(':1}')]))).toBe('bad_utf8');
   });
 
+  it.each([
+    ['a high', '\\ud800', [0xed, 0xa0, 0x80]],
+    ['a low', '\\udfff', [0xed, 0xbf, 0xbf]],
+  ])('%s surrogate is refused as a key that an earlier record has escaped', (_, escaped, bytes) => {
+    const record = (key: Uint8Array) => Buffer.concat([Buffer.from('{"a'), key, Buffer.from('b":1}')]);
+    const records = (...keys: readonly Uint8Array[]) =>
+      Buffer.from(`[${keys.map((key) => record(key).toString('latin1')).join(',')}]`, 'latin1');
+    expect(codeOf(records(Buffer.from(escaped), Buffer.from(escaped)))).toBe('scanned');
+    expect(codeOf(records(Buffer.from(escaped), Buffer.from(bytes)))).toBe('bad_utf8');
+  });
+
   it('a sequence that is cut by the end of the document is refused', () => {
     expect(codeOf(Buffer.from([0x22, 0xe2, 0x82]))).toBe('bad_utf8');
     expect(codeOf(Buffer.from([0x22, 0xc3]))).toBe('bad_utf8');
