@@ -8,7 +8,7 @@ import { answerErrors } from './answer-errors.ts';
 import { createCalls } from './call.ts';
 import { boundConnections, type Connections } from './connections.ts';
 import type { AppDeps } from './deps.ts';
-import { ProblemError, problemOf, sendProblem, unparsedAnswers } from './errors.ts';
+import { ProblemError, problemOf, refuseConnect, sendProblem, unparsedAnswers } from './errors.ts';
 import { keepInWork } from './in-work.ts';
 import { byteBudget, tenantSlots } from './inflight.ts';
 import { limitListener, listenerOptions } from './listener.ts';
@@ -35,6 +35,7 @@ import type { UnsentAnswers } from './unsent-answers.ts';
 
 /** Builds the API without listening. Everything it needs comes in `deps`. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const unparsed = unparsedAnswers(deps.limits.headersMs);
   const app = Fastify({
     logger: false,
     bodyLimit: deps.bodyMaxBytes,
@@ -43,10 +44,11 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     ...listenerOptions(deps.limits),
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 64 },
     return503OnClosing: false,
-    clientErrorHandler: unparsedAnswers(),
+    clientErrorHandler: unparsed,
     frameworkErrors: (error, _http, reply) => sendProblem(reply, problemOf(error, deps.bodyMaxBytes)),
   });
   const unsent = limitListener(app, deps.limits);
+  refuseConnect(app.server, unparsed);
   const connections = boundConnections(app.server, deps.limits.connections);
   const routes = routeTable();
   app.addHook('onRoute', (route) => routes.add(route.url, [route.method].flat()));

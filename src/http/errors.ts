@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
@@ -54,8 +54,26 @@ export function sendProblem(reply: FastifyReply, what: Problem): FastifyReply {
 /** Answers on a socket whose request could not even be parsed (slow, overlong or malformed), and closes it. */
 export type AnswerUnparsed = (error: Error & { readonly code?: string }, socket: Socket) => void;
 
-/** Makes it for one listener. Requests that came whole before get their answers first (RFC 9112, 9.3.2). */
-export function unparsedAnswers(): AnswerUnparsed {
+/** In place of an error's code: a request that was understood, but that node has no answer for. */
+const CONNECT = 'CONNECT';
+
+/**
+ * Answers CONNECT as bytes that are no request. Node would close the connection without a word, under the answers that
+ * are still to go out on it.
+ */
+export function refuseConnect(server: Server, answer: AnswerUnparsed): void {
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // From here on node looks after nothing on this connection: not its errors, and not whether its client is there.
+    socket.on('error', () => {}).resume();
+    answer(Object.assign(new Error('CONNECT'), { code: CONNECT }), socket);
+  });
+}
+
+/**
+ * Makes it for one listener. Requests that came whole before get their answers first (RFC 9112, 9.3.2); whoever keeps
+ * its side open for `ms` milliseconds after its own is cut off.
+ */
+export function unparsedAnswers(ms: number): AnswerUnparsed {
   const waiting = new WeakSet<Socket>();
   const answer: AnswerUnparsed = (error, socket) => {
     const { _httpMessage: answering } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
@@ -78,6 +96,9 @@ export function unparsedAnswers(): AnswerUnparsed {
       socket.destroy();
     } else {
       socket.end(problemBytes(unparsed(error.code)));
+      // Who never ends its own side would keep the connection for ever: nothing that node times is open on it.
+      const late = setTimeout(() => socket.destroy(), ms);
+      socket.once('close', () => clearTimeout(late));
     }
   };
   return answer;
@@ -96,6 +117,8 @@ function unparsed(code: string | undefined): Problem {
       return problem('request_header_fields_too_large', 'The header fields must be at most 16 KiB together.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return problem('request_timeout', 'Send the header fields and the body without long pauses.');
+    case CONNECT:
+      return problem('invalid_request', 'CONNECT is for proxies, and this service is none.');
     default:
       return problem('invalid_request', 'This is not a valid HTTP/1.1 request.');
   }

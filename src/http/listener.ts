@@ -41,7 +41,8 @@ export function limitListener(app: FastifyInstance, limits: HttpLimits): UnsentA
     server.emit('request', request, response);
   });
   app.addHook('preParsing', async (http, reply, payload) => {
-    if (http.headers.expect?.toLowerCase() === '100-continue') {
+    // Interim answers are of HTTP/1.1 (RFC 9110, 10.1.1): an older client would take the 100 for its answer.
+    if (http.headers.expect?.toLowerCase() === '100-continue' && http.raw.httpVersion !== '1.0') {
       reply.raw.writeContinue();
     }
     return payload;

@@ -111,11 +111,23 @@ describe('bytes that are no request', () => {
       400,
       'invalid_request',
     ],
+    ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n', 400, 'invalid_request'],
     ['two hosts', health('host: y\r\nconnection: close\r\n'), 400, 'invalid_request'],
   ])('get a problem for %s', async (_name, bytes, status, code) => {
     const { line, json } = problemIn(await raw(bytes));
     expect(line).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(json).toMatchObject({ status, code });
+  });
+
+  it.each([
+    ['garbage', 'GARBAGE\r\n\r\n'],
+    ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n'],
+  ])('lose their connection after %s, even where their side stays open', async (_name, bytes) => {
+    const own = await within({ headersMs: 500 });
+    const { socket, text } = open();
+    socket.removeAllListeners('end').write(bytes);
+    await expect.poll(text, POLL).toContain('"invalid_request"');
+    await expect.poll(() => connectionsOf(own), POLL).toBe(0);
   });
 
   it('lose no field to their number: what fits in the bytes is read', async () => {
@@ -174,6 +186,29 @@ describe('bytes that are no request, behind some that are', () => {
     expect(codes(await all)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 408']);
   });
 
+  it('get their problem there when they ask for a tunnel', async () => {
+    const { own, run } = await slowRun();
+    const { all } = open(
+      `${post('/v1/compute/run', own, RUN)}${health()}CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n`,
+    );
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    run.finish();
+    const answer = await all;
+    expect(codes(answer)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(answer).toMatch(/"state":"succeeded".*"status":"ok".*"code":"invalid_request"/s);
+  });
+
+  it('do not keep a run going whose caller asks for a tunnel and is gone', async () => {
+    const { own, run } = await slowRun();
+    const { socket } = open(post('/v1/compute/run', own, RUN));
+    await expect.poll(() => own.sandbox.runs.length, POLL).toBe(1);
+    const asked = new Promise((resolve) => own.app.server.on('connect', resolve));
+    socket.write('CONNECT x:443 HTTP/1.1\r\nhost: x\r\n\r\n');
+    await asked;
+    socket.resetAndDestroy();
+    await expect.poll(() => run.ended, POLL).toBe(true);
+  });
+
   it('do not keep a run going whose caller is gone', async () => {
     const { own, run } = await slowRun();
     const { socket } = open(post('/v1/compute/run', own, RUN));
@@ -219,6 +254,15 @@ describe('a request that is refused before its body is there', () => {
     await expect.poll(fine.text, POLL).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     fine.socket.write(RUN);
     await expect.poll(fine.text, POLL).toContain('"succeeded"');
+  });
+
+  it('is taken from an HTTP/1.0 client without an interim answer, which it would not know', async () => {
+    const own = await within({});
+    const answer = await raw(
+      post('/v1/compute/run', own, RUN, 'expect: 100-continue\r\n').replace('HTTP/1.1', 'HTTP/1.0'),
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    expect(answer).toContain('"succeeded"');
   });
 
   it('is taken with an expectation that nobody knows, and refused with a problem', async () => {
