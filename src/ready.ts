@@ -15,14 +15,22 @@ const LEDGER_FRESH_MS = 250;
 /** Asks the sandbox (engine, image, self-test) and the ledger. A pack that cannot be read stops the start. */
 export function readyOf(sandbox: Sandbox, meter: Meter, clock: Clock, observer: StepObserver): Ready {
   let good: { readonly ledger: LedgerState; readonly atNs: bigint } | null = null;
-  const ledgerState = async (): Promise<LedgerState> => {
-    if (good !== null && elapsedMs(clock, good.atNs) < LEDGER_FRESH_MS) {
-      return good.ledger;
-    }
+  let asking: Promise<LedgerState> | null = null;
+  const ask = async (): Promise<LedgerState> => {
     const atNs = clock.monotonicNs();
     const ledger = await meter.ready();
     good = ledger.ok ? { ledger, atNs } : null;
     return ledger;
+  };
+  const ledgerState = async (): Promise<LedgerState> => {
+    if (good !== null && elapsedMs(clock, good.atNs) < LEDGER_FRESH_MS) {
+      return good.ledger;
+    }
+    // Probes that come at once share one answer: a slow ledger would get as many writes as there are connections.
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
+    return asking;
   };
   return async () => {
     const [states, ledger] = await Promise.all([sandbox.readiness(), ledgerState()]);

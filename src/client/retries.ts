@@ -93,7 +93,14 @@ function waitFor(error: Error, failed: number, random: () => number): number {
   return SHORTEST_WAIT_MS + random() * most;
 }
 
-function waited(waitMs: number, signal: AbortSignal): Promise<void> {
+/** In as many timers as it takes: a quota may open in 31 days, and a single one would fire at once. */
+async function waited(waitMs: number, signal: AbortSignal): Promise<void> {
+  for (let left = waitMs; left > 0; left -= LONGEST_TIMER_MS) {
+    await oneTimer(Math.min(left, LONGEST_TIMER_MS), signal);
+  }
+}
+
+function oneTimer(waitMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     // Whoever was told of the retry may have aborted it.
     if (signal.aborted) return reject(signal.reason);

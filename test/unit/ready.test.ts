@@ -31,6 +31,15 @@ describe('the readiness of the ledger', () => {
     expect(asked()).toBe(2);
   });
 
+  it('is asked for once by probes that come at once, whatever it answers', async () => {
+    const { ledger, asked } = readyWith([false, true]);
+    const probes = (): Promise<unknown> => Promise.all(Array.from({ length: 10 }, ledger));
+    expect(await probes()).toEqual(Array(10).fill(false));
+    expect(asked()).toBe(1);
+    expect(await probes()).toEqual(Array(10).fill(true));
+    expect(asked()).toBe(2);
+  });
+
   it('is asked for again at once while it is not good', async () => {
     const { ledger } = readyWith([false, false, true]);
     expect([await ledger(), await ledger(), await ledger()]).toEqual([false, false, true]);

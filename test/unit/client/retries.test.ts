@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ComputeStepConnectionError, ComputeStepProblem } from '../../../src/client/problem.ts';
 import { type Attempt, type RetryOptions, withRetries } from '../../../src/client/retries.ts';
 import { PROBLEMS, type ProblemCode } from '../../../src/contract/problem.ts';
@@ -58,6 +58,25 @@ describe('a call with retries', () => {
       };
       expect(await withRetries(slow, { deadlineMs })).toBe('answer');
     }
+  });
+
+  it('waits for a quota that opens in 31 days, and does not ask at once', async () => {
+    const caller = new AbortController();
+    let asked = 0;
+    const spent = async (): Promise<never> => {
+      asked += 1;
+      throw problem('quota_exceeded', 31 * 24 * 3600);
+    };
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const waiting = withRetries(spent, {
+      deadlineMs: Number.POSITIVE_INFINITY,
+      signal: caller.signal,
+      onRetry: () => setImmediate(() => caller.abort(new Error('enough'))),
+    });
+    await expect(waiting).rejects.toThrow('enough');
+    expect(asked).toBe(1);
+    expect(timers.mock.calls.every(([, ms]) => (ms ?? 0) < 2 ** 31)).toBe(true);
+    timers.mockRestore();
   });
 
   it('does not ask again for an answer that is kept for its key', async () => {
