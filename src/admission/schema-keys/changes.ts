@@ -49,7 +49,7 @@ class ChangeSearch implements Changes {
   readonly opened = new Set<JsonObject>();
   readonly keys = new Set<string>();
   unbounded = false;
-  /** Whether records are added to a list that is not known: those that the source writes out, or those of the data. */
+  /** Whether records are put into something that is not known: those that the source writes out, or those of the data. */
   addsRecords = false;
   private readonly flow: Flow;
   private readonly augmentedNames = new Set<ScopedName>();
@@ -71,6 +71,8 @@ class ChangeSearch implements Changes {
         this.listMethod(first);
     } else if (node.type === 'subscript' && object !== undefined && useOf(node) === 'store') {
       if (this.isKnown(object)) return;
+      // What stands in the place from then on may be the function's own: def tidy(o): o["user"] = {…}.
+      this.addsRecords = true;
       const name = key === undefined ? null : decodedString(key, this.flow.judged.source.text);
       if (name !== null) this.keys.add(name);
       else if (key === undefined || !isPosition(key)) this.unbounded = true;
@@ -80,6 +82,7 @@ class ChangeSearch implements Changes {
   /** A method that adds fields to its object, called or kept: `o.update(…)`, `add = o.update`. */
   private dictMethod(attribute: SyntaxNode, object: SyntaxNode): void {
     if (this.isKnown(object)) return;
+    this.addsRecords = true;
     const call = attribute.field === 'function' ? attribute.parent : null;
     const given = call?.type === 'call' ? argumentsOf(call) : [];
     for (const each of given) this.literalKeys(each);

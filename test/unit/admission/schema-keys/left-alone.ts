@@ -96,6 +96,22 @@ export const LEFT_ALONE: readonly (readonly [why: string, code: string])[] = [
     `def add(r):\n    last = [{"totl": 1}]\n    r += last\n\n${compute('add(data["orders"])', 'return data["orders"][-1]["totl"]')}`,
   ],
   [
+    'a helper replaces a source',
+    `def tidy(d):\n    d["orders"] = [{"totl": 1}]\n\n${compute('tidy(data)', 'return data["orders"][0]["totl"]')}`,
+  ],
+  [
+    'a helper replaces what is below, by what it has made before',
+    `def tidy(d):\n    own = {"totl": 1}\n    d["summary"] = own\n\n${compute('tidy(data)', 'return data["summary"]["totl"]')}`,
+  ],
+  [
+    'a helper replaces a record',
+    `def tidy(r):\n    r[0] = {"totl": 1}\n\n${compute('tidy(data["orders"])', 'return data["orders"][0]["totl"]')}`,
+  ],
+  [
+    'a helper replaces a source by update',
+    `def tidy(d):\n    own = [{"totl": 1}]\n    d.update(orders=own)\n\n${compute('tidy(data)', 'return data["orders"][0]["totl"]')}`,
+  ],
+  [
     'a record kept in a dictionary of its own gets a key',
     compute(
       'by = {}',
