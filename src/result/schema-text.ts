@@ -25,7 +25,7 @@ export function invalidSchema(message: string): SchemaFault {
 /**
  * A schema as text, if it is small and speaks of itself only: at most 64 KiB and 64 levels, JSON Schema 2020-12,
  * references only to `#…` (nothing is ever fetched), no `$id` below the root, no `$async` (with it ajv would
- * answer a promise, which passes for "valid").
+ * answer a promise, which passes for "valid"), no member that ajv does not look at.
  */
 export function schemaText(schema: JsonObject): string | SchemaFault {
   const fault = firstFault(schema);
@@ -77,6 +77,9 @@ function keywordFault(keyword: string, value: unknown, atRoot: boolean): string 
         : null;
     case '$async':
       return value === true ? 'result_schema: $async is not a keyword of JSON Schema; remove it' : null;
+    case '__proto__':
+      // ajv passes over it, so a result would count as checked that was not.
+      return 'result_schema: a member named __proto__ cannot be checked; leave it out';
     default:
       return null;
   }

@@ -113,6 +113,11 @@ describe('a result_schema that cannot be used', () => {
     ['another draft', { $schema: 'http://json-schema.org/draft-07/schema#' }, /\$schema must be/],
     ['an inner $id', { $defs: { a: { $id: 'https://canary.example/x' } } }, /\$id is taken only at the root/],
     ['$async', { $async: true, type: 'string' }, /\$async is not a keyword/],
+    [
+      'a field that is not looked at',
+      { properties: { ['__proto__']: { type: 'string' } } },
+      /__proto__ cannot be checked/,
+    ],
     ['items as a list', { items: [{}] }, /^result_schema\.items /],
     ['a big one', { description: 'canary'.repeat(11_000) }, /larger than 64 KiB/],
     ['a deep one', deep(65), /nested deeper than 64/],
