@@ -26,6 +26,7 @@ export function postgresDialect(options: { readonly url: string }): SqlDialect {
   return {
     concurrency: CONNECTIONS,
     rowLocks: true,
+    loneStatements: true,
     async connect() {
       const pool = createPool(options.url);
       const db = new Kysely<LedgerTables>({

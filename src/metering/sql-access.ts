@@ -27,7 +27,7 @@ export interface SqlAccess {
   /** Every read of the task sees the store at one moment. */
   read<T>(op: LedgerOp, task: Task<T>): Promise<T>;
   write<T>(op: LedgerOp, task: Task<T>): Promise<T>;
-  /** A write of one statement, which is a transaction by itself: without the two that begin and commit one. */
+  /** A write of one statement: a transaction by itself where the dialect can, without the two that begin and commit one. */
   single<T>(op: LedgerOp, statement: (db: Kysely<LedgerTables>) => Promise<T>): Promise<T>;
   /** A write whose reads, too, are of one moment; started over where what it changes was changed since. */
   writeOnSnapshot<T>(op: LedgerOp, task: Task<T>): Promise<T>;
@@ -137,7 +137,8 @@ export function createSqlAccess(options: SqlAccessOptions): SqlAccess {
         db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(task),
       ),
     write: (op, task) => run(op, (db) => db.transaction().execute(task)),
-    single: (op, statement) => run(op, statement),
+    single: (op, statement) =>
+      run(op, (db) => (dialect.loneStatements ? statement(db) : db.transaction().execute(statement))),
     writeOnSnapshot: (op, task) =>
       run(op, (db) => db.transaction().setIsolationLevel('repeatable read').execute(task)),
     async close() {

@@ -13,6 +13,8 @@ export interface SqlDialect {
   readonly concurrency: number;
   /** Whether a read can lock its rows (`for update`). Where not, a transaction is exclusive from its start. */
   readonly rowLocks: boolean;
+  /** Whether one statement may be executed outside a transaction. Where not, a write of one begins and commits one. */
+  readonly loneStatements: boolean;
   /** Opens a connection, durable on commit and isolated enough that a quota check and its insert are one. */
   connect(): Promise<Kysely<LedgerTables>>;
   /** Throws where the connection no longer reaches the store it was opened on. */

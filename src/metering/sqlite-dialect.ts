@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
-  CompiledQuery,
   type DatabaseConnection,
   Kysely,
   SqliteAdapter,
@@ -35,6 +34,8 @@ export function sqliteDialect(options: { readonly path: string }): SqlDialect {
   return {
     concurrency: 1,
     rowLocks: false,
+    // A statement outside one is what finds the store busy: see ImmediateDriver.
+    loneStatements: false,
     async connect() {
       // SQLite gives its log files the mode of the file: made read-only, they would outlive the file's repair.
       if (inode !== null || existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
@@ -77,14 +78,18 @@ class ImmediateDriver extends SqliteDriver {
 
   /**
    * A plain `begin` locks at the first write only, and that fails where another process wrote since. One that
-   * only reads needs no lock: it sees the store as it was at its first read.
+   * only reads needs no lock: it sees the store as it was at its first read. By exec: libsql leaves a prepared
+   * statement that found the store busy under way, and each later commit on its connection is refused as busy too.
    */
   override async beginTransaction(
-    connection: DatabaseConnection,
+    _connection: DatabaseConnection,
     settings: TransactionSettings = {},
   ): Promise<void> {
-    const begin = settings.accessMode === 'read only' ? 'begin' : 'begin immediate';
-    await connection.executeQuery(CompiledQuery.raw(begin));
+    this.#database.exec(settings.accessMode === 'read only' ? 'begin' : 'begin immediate');
+  }
+
+  override async commitTransaction(): Promise<void> {
+    this.#database.exec('commit');
   }
 
   /** SQLite has rolled back by itself on a full disk; saying so again would hide the cause behind an error. */

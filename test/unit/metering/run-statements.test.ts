@@ -45,7 +45,7 @@ describe.each(STORES)('on %s', (kind) => {
     };
   }
 
-  it('takes few statements for a run, and no transaction around a single one', async () => {
+  it('takes few statements for a run, and on PostgreSQL no transaction around a single one', async () => {
     const { dialect, taken } = countingDialect();
     const meter = bench.meter(bench.ledger({ dialect }));
     await (await openPermit(meter)).release();
@@ -53,7 +53,7 @@ describe.each(STORES)('on %s', (kind) => {
     const permit = await openPermit(meter, { computeRuns: 10, computeSeconds: 10 });
     expect(taken()).toEqual({ statements: 3, transactions: 1 });
     await permit.started('c0de');
-    expect(taken()).toEqual({ statements: 1, transactions: 0 });
+    expect(taken()).toEqual({ statements: 1, transactions: dialect.loneStatements ? 0 : 1 });
     await permit.settle(1n, 'succeeded');
     expect(taken()).toEqual({ statements: 3, transactions: 1 });
     await permit.release();

@@ -41,3 +41,28 @@ it('has what is settled in its files without being closed', async () => {
   await permit.settle(1n, 'succeeded');
   expect(readFileSync(`${path}-wal`).includes('c0de-digest')).toBe(true);
 });
+
+it.each(['release', 'started', 'settle'] as const)(
+  'writes again as soon as another holder of the lock lets go, after %s gave up on it',
+  async (op) => {
+    const ledger = bench.ledger({ lockWaitMs: 100 });
+    const permit = await openPermit(bench.meter(ledger));
+    const now = new Date();
+    const charge = { finishedAt: now, wallNs: 1n, seconds: 1, outcome: 'succeeded' } as const;
+    const attempt = {
+      release: () => ledger.release(permit.runId, now, true),
+      started: () => ledger.started(permit.runId, 'c0de', now),
+      settle: () => ledger.settle(permit.runId, charge),
+    }[op];
+    const other = new Database(path, { timeout: 1000 });
+    other.exec('begin immediate');
+    await expect(attempt()).rejects.toThrow('busy');
+    other.exec('rollback');
+    other.close();
+    // Each operation once: none of them may need a second try to get over what the lock left behind.
+    expect((await ledger.usage(permit.tenant, null, now)).openPermits).toBe(1);
+    await attempt();
+    await ledger.settle(permit.runId, charge);
+    expect((await ledger.usage(permit.tenant, null, now)).openPermits).toBe(0);
+  },
+);
