@@ -14,6 +14,7 @@ import { baseImage, hasImage } from './base.ts';
 import { dockerBuild } from './docker-build.ts';
 
 const BUILTIN_PACK = fileURLToPath(new URL('../src/prompt/packs/python-stdlib/', import.meta.url));
+
 /** The module names of a pack folder's table. Refuses a folder without one. */
 function packModules(folder: string): string[] {
   const file = join(folder, 'pack.json');

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Problem, problem } from '../contract/problem.ts';
 import type { AppDeps } from './deps.ts';
 import { bodyIsComing, sendEarlyProblem } from './early-answer.ts';
-import { ProblemError, problemOf, sendProblem } from './errors.ts';
+import { ProblemError, sendProblem, thrownProblem } from './errors.ts';
 import { hostProblem, targetProblem } from './request-head.ts';
 
 /** Every error of a request as a problem: what the routes throw, what has no route, and a head that says too little. */
@@ -30,11 +30,7 @@ export function answerErrors(
     }
   });
   app.setErrorHandler((error, http, reply) => {
-    const what = problemOf(error, deps.bodyMaxBytes);
-    if (what.code === 'internal_error') {
-      deps.observer.unexpected('http', error, http.id);
-    }
-    const told = what.code === 'internal_error' ? { ...what, extra: { id: http.id } } : what;
+    const told = thrownProblem(error, http.id, deps);
     return bodyIsComing(http.raw) ? sendEarlyProblem(reply, told, deps.limits) : sendProblem(reply, told);
   });
   app.setNotFoundHandler((http, reply) => sendProblem(reply, nothingHere(http, reply)));

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply } from 'fastify';
 import { isProblem, PROBLEMS, type Problem, problem } from '../contract/problem.ts';
+import type { StepObserver } from '../step/observer.ts';
 import { type HttpAnswer, sendAnswer } from './http-answer.ts';
 
 const MEDIA_TYPE = 'application/problem+json; charset=utf-8';
@@ -168,6 +169,25 @@ export function problemOf(error: unknown, bodyMaxBytes: number): Problem {
         cause: error,
       });
   }
+}
+
+/** What is thrown, as its caller is told it. A bug is told to whoever operates the service too, under the same id. */
+export function thrownProblem(
+  error: unknown,
+  id: string,
+  { bodyMaxBytes, observer }: { readonly bodyMaxBytes: number; readonly observer: StepObserver },
+): Problem {
+  const what = problemOf(error, bodyMaxBytes);
+  if (what.code !== 'internal_error') {
+    return what;
+  }
+  observer.unexpected('http', error, id);
+  return withId(what, id);
+}
+
+/** A problem with the id of its line in the log: whoever operates the service finds the cause there. */
+export function withId(what: Problem, id: string): Problem {
+  return { ...what, extra: { ...what.extra, id } };
 }
 
 /** `body_too_large`, which says how large a body may be. */

@@ -51,8 +51,8 @@ export function utf8End(bytes: Uint8Array, pos: number, end: number): number {
 }
 
 /**
- * Checks a string whose opening quote stands before `pos`; `words` are the same bytes. Answers the position after its closing quote, or a
- * packed fault. A `\u` escape of a lone surrogate is grammatical and passes.
+ * Checks a string whose opening quote stands before `pos`; `words` are the same bytes. Answers the position after its
+ * closing quote, or a packed fault. A `\u` escape of a lone surrogate is grammatical and passes.
  */
 export function scanString(bytes: Uint8Array, words: DataView, pos: number, end: number): number {
   let at = plainEnd(words, pos, end);

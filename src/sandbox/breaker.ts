@@ -29,7 +29,7 @@ export class Breaker {
 
   /** The last failure's text while nothing may be started, else null. */
   get openDetail(): string | null {
-    return this.#failures >= OPENS_AFTER && this.pauseMs > 0 ? this.#lastDetail : null;
+    return this.pauseMs > 0 ? this.lastDetail : null;
   }
 
   /** The last failure's text until something has started, else null; a few failures are chance, and none. */

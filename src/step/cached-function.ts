@@ -7,7 +7,7 @@ import type { StepPorts } from './ports.ts';
 import type { ModelOrigin, StepRequest } from './request.ts';
 import type { Joined } from './single-flight.ts';
 import type { StepTrace } from './trace.ts';
-import type { PhaseOutcome, StepWatch } from './watch.ts';
+import { type PhaseOutcome, type StepWatch, watched } from './watch.ts';
 import { commission, writeFunction } from './write-function.ts';
 import type { Written } from './written.ts';
 
@@ -47,12 +47,7 @@ export async function cachedFunction(
     signal,
   );
   // Work is begun at once or not at all: who does not lead it waits for another's.
-  const waiting = leads ? null : trace.watch.began('model');
-  const joined = await joining.catch((error: unknown) => {
-    waiting?.ended('internal_error');
-    throw error;
-  });
-  waiting?.ended(waitOutcome(joined));
+  const joined = leads ? await joining : await watched(trace.watch, 'model', () => joining, waitOutcome);
   if (joined.kind === 'left') {
     return problem(
       'deadline_exceeded',

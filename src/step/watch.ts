@@ -76,17 +76,21 @@ function quietly<T>(tell: () => T): T | null {
   }
 }
 
-/** Watches a phase over a piece of work; `outcomeOf` names how it ended. What is thrown is thrown on. */
+/**
+ * Watches a phase, or an attempt of one, over a piece of work; `outcomeOf` names how it ended. What is thrown is thrown
+ * on.
+ */
 export async function watched<T>(
   watch: StepWatch,
   phase: WatchedPhase,
-  work: () => T | Promise<T>,
+  work: (open: PhaseWatch) => T | Promise<T>,
   outcomeOf: (end: T) => PhaseOutcome,
+  attempt?: number,
 ): Promise<T> {
-  const open = watch.began(phase);
+  const open = attempt === undefined ? watch.began(phase) : watch.began(phase, attempt);
   let outcome: PhaseOutcome = 'internal_error';
   try {
-    const end = await work();
+    const end = await work(open);
     outcome = outcomeOf(end);
     return end;
   } finally {

@@ -11,7 +11,7 @@ import type { Prompt } from '../prompt/render.ts';
 import { deadlinePassed } from './deadline.ts';
 import type { StepPorts } from './ports.ts';
 import type { ModelOrigin, StepRequest } from './request.ts';
-import type { StepWatch } from './watch.ts';
+import { type StepWatch, watched } from './watch.ts';
 import type { Written } from './written.ts';
 
 /** A function to be written: what is asked of whom, and how often at most. */
@@ -51,13 +51,14 @@ export async function writeFunction(
   const failed = (problem: Problem): Written => ({ kind: 'failed', problem, attempts, admissionMs });
   for (;;) {
     const attempt = repairs.length + 1;
-    const asking = watch.began('model', attempt);
-    const context = { id, repairs, traceparent: asking.traceparent ?? traceparent };
-    const reply = await ask(ports, prompt, target, context, signal).catch((error: unknown) => {
-      asking.ended('internal_error');
-      throw error;
-    });
-    asking.ended(isProblem(reply) ? reply.code : isDraft(reply) ? 'ok' : 'no_function');
+    const reply = await watched(
+      watch,
+      'model',
+      (open) =>
+        ask(ports, prompt, target, { id, repairs, traceparent: open.traceparent ?? traceparent }, signal),
+      (end) => (isProblem(end) ? end.code : isDraft(end) ? 'ok' : 'no_function'),
+      attempt,
+    );
     if (isProblem(reply)) {
       return failed(reply);
     }

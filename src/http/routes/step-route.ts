@@ -8,7 +8,7 @@ import { combineWatches, type StepWatch } from '../../step/watch.ts';
 import { answerForm } from '../accept.ts';
 import type { RouteDeps } from '../deps.ts';
 import { encodeComputation } from '../encode.ts';
-import { problemAnswer, problemOf } from '../errors.ts';
+import { problemAnswer, thrownProblem, withId } from '../errors.ts';
 import { underDeadline } from '../hang-up.ts';
 import { type OnceAnswer, once } from '../once.ts';
 import { createProgress, type Progress } from '../progress.ts';
@@ -56,7 +56,8 @@ export function stepHandler(
         const end = await take(read.request, deadline.signal, combineWatches(...watches));
         // Beside the answer, not in it: an answer that is kept for its key would tell an old quota.
         reply.headers(rateLimitHeaders(end, deps.clock.now()));
-        return answerOf(withId(deadline.told(end), http.id));
+        const told = deadline.told(end);
+        return answerOf(isProblem(told) ? withId(told, http.id) : told);
       };
       return once(deps, http, reply, work, progress?.answer);
     });
@@ -64,19 +65,9 @@ export function stepHandler(
   };
 }
 
-/** A problem with the id of its line in the log: whoever operates the service finds the cause there. */
-function withId<T extends { readonly kind: string }>(end: T | Problem, id: string): T | Problem {
-  return isProblem(end) ? { ...end, extra: { ...end.extra, id } } : end;
-}
-
 /** What is thrown is told as `answerErrors` tells it, but in an event once the head of the answer is out. */
 function failed(deps: RouteDeps, http: FastifyRequest, progress: Progress, error: unknown): FastifyReply {
-  const what = problemOf(error, deps.bodyMaxBytes);
-  if (what.code === 'internal_error') {
-    deps.observer.unexpected('http', error, http.id);
-  }
-  const told = what.code === 'internal_error' ? { ...what, extra: { id: http.id } } : what;
-  return progress.answer(problemAnswer(told));
+  return progress.answer(problemAnswer(thrownProblem(error, http.id, deps)));
 }
 
 function answerOf(end: StepAnswer | DraftAnswer | Problem): OnceAnswer {
